@@ -1,0 +1,19 @@
+# Warnings, sanitizers and build types, the same for every target of ours.
+add_library(gyre_flags INTERFACE)
+target_compile_options(gyre_flags INTERFACE
+  -Wall -Wextra -Wconversion -Wshadow -Werror -fno-math-errno -ffp-contract=off)
+target_include_directories(gyre_flags INTERFACE
+  ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+target_compile_definitions(gyre_flags INTERFACE _GNU_SOURCE GYRE_VERSION_TEXT="${PROJECT_VERSION}")
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  target_compile_options(gyre_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wthread-safety>)
+endif()
+
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
+if(GYRE_SANITIZE)
+  # CMAKE_CXX_FLAGS, not an interface: gtest_main and every object must agree.
+  set(sanitize -fsanitize=${GYRE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_compile_options(${sanitize})
+  add_link_options(${sanitize})
+endif()

@@ -1,0 +1,20 @@
+# One target per floor. A floor is a folder: every .cc in it belongs to it, so that a reader finds
+# a file's target by its path. `gyre_floor(name DEPENDS floor... LIBRARIES lib...)`.
+function(gyre_floor name)
+  cmake_parse_arguments(floor "" "" "DEPENDS;LIBRARIES;FOLDERS" ${ARGN})
+  set(globs ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  foreach(folder ${floor_FOLDERS})
+    list(APPEND globs ${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cc)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${globs})
+  if(NOT sources)
+    add_library(${name} INTERFACE)
+    return()
+  endif()
+  # An object library: knobs and tables that register themselves are never dropped by the linker.
+  add_library(${name} OBJECT ${sources})
+  target_link_libraries(${name} PUBLIC gyre_flags fmt::fmt Threads::Threads ${floor_LIBRARIES})
+  foreach(below ${floor_DEPENDS})
+    target_link_libraries(${name} PUBLIC ${below})
+  endforeach()
+endfunction()
