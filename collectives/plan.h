@@ -42,9 +42,10 @@ inline constexpr std::uint16_t kFinal = 1;
 
 // One step. refs[ref .. ref+waits+sources+targets+posts) are its operands in that order.
 // One source: copy. More: reduce, in the order given (the order decides the bits). All operands of a
-// move have the same count, the extent of `block` (turn j: block + block_step*j mod blocks).
-// Repeats `repeat` times; in turn j every ref's block moves by ref_step*j: data refs are taken mod
-// Program::blocks, scratch refs mod scratch_blocks.
+// move have the same count, the extent of its extent_block(). A target may be a source too, at the
+// same place: in place is element by element.
+// Repeats `repeat` times; in turn j every ref's block has moved by block_step*j: data refs are taken
+// mod Program::blocks, scratch refs mod scratch_blocks. Edges stay.
 struct Move {
   std::uint32_t ref = 0;
   std::uint8_t waits = 0, sources = 0, targets = 0, posts = 0;
@@ -55,7 +56,9 @@ struct Move {
 static_assert(sizeof(Move) == 16);
 
 // One direction to one peer. Both ends name it alike: (source rank, target rank, index).
-// Collectives number their edges from 0; index kAgreeEdge and kPointToPointEdge are the house's own.
+// Data and token edges are numbered apart, both from 0; the two indices below are the house's own.
+inline constexpr std::uint16_t kAgreeEdge = 0xfffe;         // no plan uses it
+inline constexpr std::uint16_t kPointToPointEdge = 0xffff;  // send and recv alone
 struct EdgeSpec {
   std::int32_t peer = -1;
   std::uint16_t index = 0;
@@ -75,6 +78,10 @@ struct Lane {
   bool own_loops = false;
 };
 
+// What the blocks are: all_reduce, reduce, broadcast cut the buffer in `blocks` equal parts (1, n or
+// what the algorithm likes); all_gather, reduce_scatter, all_to_all, gather, scatter have one block
+// per rank, and a rank's own small buffer is block `rank`. all_to_all_v has 2n: block b < n goes to
+// rank b (counts and offsets of the send side), block n + s comes from rank s (of the receive side).
 struct Program {
   std::vector<Lane> lanes;
   std::vector<Move> moves;
@@ -83,8 +90,14 @@ struct Program {
   std::int32_t blocks = 1;          // logical blocks, the modulus of data refs
   std::int32_t scratch_blocks = 0;  // per lane, each one chunk
   std::uint16_t parts = 1;          // lanes with equal part share a data range
-  std::uint16_t slots_min = 1;      // computed by the prover; connect refuses fewer
+  std::uint16_t slots_min = 1;      // the prover's answer; connect refuses fewer
 };
+
+// The block of `ref` in turn `turn` of its move.
+std::int32_t block_at(const Program& program, const Move& move, const Ref& ref, int turn);
+// The block whose extent is the move's count in turn 0: of its first source or target outside
+// scratch. Every move with data has one.
+std::int32_t extent_block(const Program& program, const Move& move);
 
 // Which ranks sit on which host; every rank appears once, hosts in order of their lowest rank.
 struct Layout {
