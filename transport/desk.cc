@@ -1,0 +1,173 @@
+#include "transport/desk.h"
+
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <sodium.h>
+
+namespace gyre {
+
+namespace {
+
+constexpr std::uint64_t kMagic = 0x6b7365642d657967;  // "gye-desk"
+constexpr std::uint32_t kEntries = 8192;
+constexpr std::size_t kFarewellText = 400;
+
+enum BoxState : std::uint32_t { kBoxEmpty, kBoxWriting, kBoxFull };
+
+struct FarewellBox {
+  std::uint32_t state;
+  std::int32_t code;
+  std::int32_t culprit;
+  char text[kFarewellText];
+};
+
+struct DirectoryEntry {
+  std::int32_t sender;
+  std::uint16_t index;
+  std::uint8_t kind;
+  std::uint8_t unused;
+  std::uint32_t slots;
+  std::uint32_t slot_bytes;
+  std::uint64_t offset;
+};
+
+}  // namespace
+
+struct DeskHeader {
+  std::uint64_t magic;
+  DeskToken token;
+  alignas(kLineBytes) Bell bell;
+  alignas(kLineBytes) FarewellBox box;
+  alignas(kLineBytes) std::uint32_t entry_count;  // entries below it are complete
+  DirectoryEntry entries[kEntries];
+};
+
+namespace {
+
+constexpr std::size_t kHeaderBytes = (sizeof(DeskHeader) + kPageBytes - 1) / kPageBytes * kPageBytes;
+
+Result<Mapping> map_shared(int fd, std::uint64_t offset, std::size_t bytes) {
+  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
+                       static_cast<off_t>(offset));
+  if (address == MAP_FAILED)
+    return error(Code::system, "mmap of {} B of shared memory", bytes).because(errno);
+  return Mapping(address, bytes);
+}
+
+}  // namespace
+
+void ring_bell(Bell& bell) {
+  if (std::atomic_ref(bell.asleep).load(std::memory_order_relaxed) == 0) return;
+  std::atomic_ref(bell.rings).fetch_add(1, std::memory_order_release);
+  syscall(SYS_futex, &bell.rings, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+void sleep_on(Bell& bell, std::uint32_t rings_seen, Nanos span) {
+  const timespec limit{span / 1'000'000'000, span % 1'000'000'000};
+  syscall(SYS_futex, &bell.rings, FUTEX_WAIT, rings_seen, &limit, nullptr, 0);
+}
+
+DeskHeader& Desk::head() const { return *reinterpret_cast<DeskHeader*>(header_.data()); }
+DeskHeader& DeskView::head() const { return *reinterpret_cast<DeskHeader*>(header_.data()); }
+const DeskToken& Desk::token() const { return head().token; }
+const DeskToken& DeskView::token() const { return head().token; }
+Bell& Desk::bell() const { return head().bell; }
+Bell& DeskView::bell() const { return head().bell; }
+
+Desk::~Desk() = default;
+
+Result<std::unique_ptr<Desk>> Desk::create(std::uint64_t fifo_limit_bytes) {
+  Fd fd(memfd_create("gyre-desk", MFD_CLOEXEC));
+  if (!fd) return error(Code::system, "memfd_create for shared memory").because(errno);
+  if (ftruncate(fd.get(), kHeaderBytes) != 0)
+    return error(Code::system, "ftruncate of shared memory to {} B", kHeaderBytes).because(errno);
+  Mapping header = GYRE_TRY(map_shared(fd.get(), 0, kHeaderBytes));
+  std::unique_ptr<Desk> desk(new Desk(std::move(fd), std::move(header)));
+  desk->bytes_ = kHeaderBytes;
+  desk->limit_bytes_ = fifo_limit_bytes;
+  randombytes_buf(desk->head().token.data(), desk->head().token.size());
+  desk->head().magic = kMagic;
+  return desk;
+}
+
+Result<FifoMemory> Desk::open_fifo(int sender, const EdgeKey& key, const FifoShape& shape) {
+  const std::size_t bytes = fifo_bytes(shape);
+  const std::uint32_t count = head().entry_count;
+  if (count == kEntries) return error(Code::internal, "more than {} FIFOs on one rank", kEntries);
+  if (bytes_ + bytes > limit_bytes_)
+    return error(Code::system, "FIFO memory of this rank would pass {} (GYRE_FIFO_LIMIT)",
+                 bytes_text(limit_bytes_));
+  if (ftruncate(fd_.get(), static_cast<off_t>(bytes_ + bytes)) != 0)
+    return error(Code::system, "ftruncate of shared memory to {} B", bytes_ + bytes).because(errno);
+  Mapping mapping = GYRE_TRY(map_shared(fd_.get(), bytes_, bytes));
+  const FifoMemory memory(mapping.data(), shape);
+  fifos_.push_back(std::move(mapping));
+  head().entries[count] = {sender, key.index, static_cast<std::uint8_t>(key.kind), 0, shape.slots,
+                           shape.slot_bytes, bytes_};
+  bytes_ += bytes;
+  // pairs with DeskView::find_fifo(): the entry before its count
+  std::atomic_ref(head().entry_count).store(count + 1, std::memory_order_release);
+  return memory;
+}
+
+std::optional<Farewell> Desk::farewell() const {
+  FarewellBox& box = head().box;
+  if (std::atomic_ref(box.state).load(std::memory_order_acquire) != kBoxFull) return std::nullopt;
+  const std::size_t length = strnlen(box.text, kFarewellText);
+  return Farewell{static_cast<Code>(box.code), box.culprit, std::string(box.text, length)};
+}
+
+Result<DeskView> DeskView::map(Fd fd) {
+  const off_t size = lseek(fd.get(), 0, SEEK_END);
+  if (size < static_cast<off_t>(kHeaderBytes))
+    return error(Code::internal, "a peer's shared memory has {} B, expected {}", size, kHeaderBytes);
+  DeskView view;
+  view.header_ = GYRE_TRY(map_shared(fd.get(), 0, kHeaderBytes));
+  view.fd_ = std::move(fd);
+  if (view.head().magic != kMagic) return error(Code::internal, "a peer's shared memory is no desk");
+  return view;
+}
+
+Result<std::optional<FifoMemory>> DeskView::find_fifo(int sender, const EdgeKey& key,
+                                                      const FifoShape& shape) {
+  const std::uint32_t count = std::min(
+      std::atomic_ref(head().entry_count).load(std::memory_order_acquire), kEntries);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const DirectoryEntry entry = head().entries[i];
+    if (entry.sender != sender || entry.index != key.index ||
+        entry.kind != static_cast<std::uint8_t>(key.kind))
+      continue;
+    if (entry.slots != shape.slots || entry.slot_bytes != shape.slot_bytes)
+      return error(Code::invalid_usage,
+                   "slots differ: {} of {} B here, {} of {} B there (GYRE_SLOT_BYTES and GYRE_SLOTS "
+                   "must match on all ranks)",
+                   shape.slots, shape.slot_bytes, entry.slots, entry.slot_bytes);
+    Mapping mapping = GYRE_TRY(map_shared(fd_.get(), entry.offset, fifo_bytes(shape)));
+    const FifoMemory memory(mapping.data(), shape);
+    fifos_.push_back(std::move(mapping));
+    return std::optional(memory);
+  }
+  return std::optional<FifoMemory>();
+}
+
+void DeskView::leave(const Farewell& farewell) {
+  FarewellBox& box = head().box;
+  std::uint32_t expected = kBoxEmpty;
+  if (!std::atomic_ref(box.state).compare_exchange_strong(expected, kBoxWriting)) return;
+  box.code = static_cast<std::int32_t>(farewell.code);
+  box.culprit = farewell.culprit;
+  const std::size_t length = std::min(farewell.text.size(), kFarewellText - 1);
+  std::memcpy(box.text, farewell.text.data(), length);
+  box.text[length] = 0;
+  // pairs with Desk::farewell()
+  std::atomic_ref(box.state).store(kBoxFull, std::memory_order_release);
+}
+
+}  // namespace gyre

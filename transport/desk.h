@@ -1,0 +1,82 @@
+// A desk: the memory that one rank shares with the ranks of its host for one communicator. It holds
+// the FIFOs towards this rank, a bell to wake it and a box for farewells. Sender writes into the
+// receiver's desk. Knows layout and the directory. Does not know sockets or who may map it.
+//
+// The memory is a memfd, sparse until touched: no name in /dev/shm, nothing left after a crash.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique.h"
+#include "transport/fifo.h"
+#include "transport/link.h"
+
+namespace gyre {
+
+using DeskToken = std::array<std::uint8_t, 16>;
+
+// A waker looks at `asleep` without a fence: a wake that is missed in that race costs the sleeper one
+// time-slice of its bounded sleep, and the fast path stays fast.
+void ring_bell(Bell& bell);
+// Sleeps until rung, at most `span`. The caller has set asleep and looked again since.
+void sleep_on(Bell& bell, std::uint32_t rings_seen, Nanos span);
+
+struct DeskHeader;
+
+// One rank's desk, seen from its owner or, through a DeskView, from a peer.
+class Desk {
+ public:
+  // `fifo_limit_bytes`: most memory that FIFOs may take before opening one more is an error.
+  static Result<std::unique_ptr<Desk>> create(std::uint64_t fifo_limit_bytes);
+  Desk(const Desk&) = delete;
+  Desk& operator=(const Desk&) = delete;
+  ~Desk();
+
+  int descriptor() const { return fd_.get(); }
+  const DeskToken& token() const;
+  Bell& bell() const;
+  // Opens the FIFO from `sender` and publishes it in the directory.
+  Result<FifoMemory> open_fifo(int sender, const EdgeKey& key, const FifoShape& shape);
+  // The first farewell that a peer left here.
+  std::optional<Farewell> farewell() const;
+  std::uint64_t bytes() const { return bytes_; }  // address space handed out so far
+
+ private:
+  Desk(Fd fd, Mapping header) : fd_(std::move(fd)), header_(std::move(header)) {}
+  DeskHeader& head() const;
+
+  Fd fd_;
+  Mapping header_;
+  std::vector<Mapping> fifos_;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t limit_bytes_ = 0;
+};
+
+// A peer's desk, mapped here.
+class DeskView {
+ public:
+  DeskView() = default;
+  static Result<DeskView> map(Fd fd);
+  const DeskToken& token() const;
+  Bell& bell() const;
+  // The FIFO that the owner opened for `sender`, or nullopt when it has not yet.
+  Result<std::optional<FifoMemory>> find_fifo(int sender, const EdgeKey& key,
+                                              const FifoShape& shape);
+  void leave(const Farewell& farewell);
+  explicit operator bool() const { return static_cast<bool>(header_); }
+
+ private:
+  DeskHeader& head() const;
+
+  Fd fd_;
+  Mapping header_;
+  std::vector<Mapping> fifos_;
+};
+
+}  // namespace gyre
