@@ -81,6 +81,7 @@ class Handshake {
   Status move_bytes(bool send, std::size_t frame_bytes, bool& blocked);
   Status check_prefix(std::span<const std::uint8_t> frame) const;
   Key proof(bool of_dialer) const;
+  void finish_with(std::span<const std::uint8_t> peer_opening);
 
   Socket socket_;
   Key key_;

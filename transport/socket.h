@@ -40,6 +40,7 @@ class Socket {
   // Connects or fails by `until`. Retries nothing: see core/doorway.h for that.
   static Result<Socket> connect(const Address& remote, const Until& until);
   // Begins to connect and returns at once; is ready when poll says writable and finish() is ok.
+  // Fails: in_progress when a unix listener's queue is full: try again; else system.
   static Result<Socket> start(const Address& remote);
   // Ok: connected. Needs: poll(2) said writable.
   Status finish();
