@@ -37,8 +37,9 @@ double rounded(float value) {
   const int exponent = value == 0 ? 1 - kBias : std::max(std::ilogb(value), 1 - kBias);
   const double spacing = std::ldexp(1.0, exponent - kM);
   const double result = std::nearbyint(static_cast<double>(value) / spacing) * spacing;
-  const double largest = meaning<Format>(Format::kInfinity ? ((1u << Format::kExponent) - 1 << kM) - 1
-                                                           : (1u << (Format::kExponent + kM)) - 2);
+  const double largest = Format::kBits == 8 ? (Format::kInfinity ? 57344.0 : 448.0)
+                         : kM == 10         ? 65504.0
+                                            : 0x1.fep127;
   if (std::fabs(result) <= largest) return result;
   return std::copysign(std::numeric_limits<double>::infinity(), result);
 }

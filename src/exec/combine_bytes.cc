@@ -1,0 +1,55 @@
+// Copies and bit operators, which see bytes alone, for every instruction set.
+#include "exec/combine_kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "exec/combine_bytes.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "exec/combine_loop-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace gyre {
+namespace HWY_NAMESPACE {
+
+using Bytes = Same<std::uint8_t>;
+
+template <class Operator>
+void bits(const CombineArgs& args) {
+  if (args.source_count == 1) return copy(args);
+  Loop<Bytes, Operator, Extra::none>(args, args.count * size_of(args.type)).run();
+}
+
+Kernel find_bits(Op op) {
+  switch (op) {
+    case Op::band: return bits<And>;
+    case Op::bor: return bits<Or>;
+    case Op::bxor: return bits<Xor>;
+    default: return nullptr;
+  }
+}
+
+void copy_bytes(const CombineArgs& args) {
+  Loop<Bytes, Or, Extra::none>(args, args.count * size_of(args.type)).run();
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace gyre
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gyre {
+
+HWY_EXPORT(find_bits);
+Kernel find_bits_kernel(Op op) { return HWY_DYNAMIC_DISPATCH(find_bits)(op); }
+
+HWY_EXPORT(copy_bytes);
+void copy(const CombineArgs& args) {
+  // The C library knows this machine best; several targets are worth reading the source once.
+  if (args.target_count != 1 || args.streaming) return HWY_DYNAMIC_DISPATCH(copy_bytes)(args);
+  if (args.targets[0] != args.sources[0])
+    std::memcpy(args.targets[0], args.sources[0], args.count * size_of(args.type));
+}
+
+}  // namespace gyre
+#endif  // HWY_ONCE
