@@ -60,12 +60,12 @@ struct Collective {
   bool reduces = false;
   bool rooted = false;
   bool identical = false;  // every rank's result is the same
-  std::function<gyreResult_t(const Call&)> run;
-  std::function<std::vector<Segment>(const Shape&)> segments;
+  std::function<gyreResult_t(const Call&)> run{};
+  std::function<std::vector<Segment>(const Shape&)> segments{};
   // Elements that algbw counts when that is not "size".
-  std::function<std::size_t(const Shape&)> moved;
+  std::function<std::size_t(const Shape&)> moved{};
   // Why it cannot run with so many ranks; empty when it can.
-  std::function<std::string(int ranks)> refuses;
+  std::function<std::string(int ranks)> refuses{};
 
   // Elements of a call for a wanted size: at least one, so that small sizes are measured too.
   std::size_t count_of(std::size_t bytes, std::size_t element_bytes, int ranks) const;
