@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "core/doorway.h"
 #include "core/job_id.h"
+#include "core/neighbour.h"
 
 #include <atomic>
 #include <cstddef>
@@ -16,8 +17,6 @@
 #include <vector>
 
 namespace gyre {
-
-using Blob = std::vector<std::byte>;
 
 struct JoinOptions {
   std::vector<JobId> ids;  // one or more; ranks are split in contiguous blocks, one root each

@@ -28,7 +28,7 @@ struct PeerCard {
   std::uint32_t protocol = kProtocolVersion;
   std::int32_t pid = 0;
   std::uint32_t uid = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t has_unix = 0;           // 1: listens on an abstract unix socket named by the token
   std::array<std::uint8_t, 16> host{};  // hash of the boot id, or of GYRE_HOST_ID
   std::uint64_t netns = 0;              // inode of the network namespace; 0 unknown
   Token token{};                        // random; also names the unix listener
@@ -61,6 +61,7 @@ struct Call {
   std::uint32_t lane = 0;             // several connections per pair carry different lanes
   Purpose purpose = Purpose::link;
   bool tcp_only = false;              // no unix socket even on one host
+  std::span<const int> alarms = {};   // descriptors: one that is readable ends the call, as `remote`
 };
 
 class Doorway {
@@ -80,12 +81,12 @@ class Doorway {
                                           Nanos deadline, const std::atomic<bool>& abort);
 
  private:
-  struct Dial;
+  class Meeting;
   struct Incoming;
   using CallerKey = std::tuple<std::uint64_t, std::uint16_t, std::uint32_t, int>;
 
   Doorway(const Key& job_key, Listener tcp, Listener local);
-  void serve();                                       // needs: mutex_ held
+  Status serve();                                        // needs: mutex_ held
   bool take_parked(const Call& call, Connection& into);  // needs: mutex_ held
 
   const Key key_;

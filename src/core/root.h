@@ -7,7 +7,6 @@
 #include "core/job_id.h"
 #include "transport/socket.h"
 
-#include <atomic>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -19,22 +18,20 @@ struct RootOptions {
   std::vector<Address> addresses;  // one listener each; port 0: any, or one of GYRE_PORT_RANGE
 };
 
+// Serves in a thread of its own from start() to the destructor, or until every rank is answered.
 class Root {
  public:
-  // Listens and serves in a thread of its own. Fails: system, naming an address in use.
+  // Fails: system, naming an address in use.
   static Result<std::unique_ptr<Root>> start(const RootOptions& options);
-  // Stops serving; ranks still waiting see the connection close.
+  // Ranks still waiting see their connection close.
   ~Root();
 
   const JobId& id() const { return id_; }
-  // True once every rank has been answered.
-  bool finished() const { return finished_.load(std::memory_order_acquire); }
 
  private:
   Root() = default;
   JobId id_;
-  Fd wake_;                           // an eventfd: written by the destructor
-  std::atomic<bool> finished_{false};  // set last by the thread, pairs with finished()
+  Fd wake_;  // an eventfd that ends the thread's wait
   std::thread thread_;
 };
 
