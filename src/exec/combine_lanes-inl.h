@@ -3,7 +3,7 @@
 // counts, pointers' alignment or how many sources there are (combine_loop-inl.h).
 //
 // Everything here is elementwise and gives the same bits with any vector length: no fused multiply,
-// no native max or float16 arithmetic, and each float result passes through plain_nan().
+// no native max or float16 arithmetic, and each float result passes plain_nan().
 
 // Highway's guard: once per instruction set.
 #if defined(GYRE_EXEC_COMBINE_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -163,13 +163,25 @@ struct PlainNan {
   template <class V>
   HWY_INLINE V operator()(V v) const {
     const hn::DFromV<V> d;
-    if constexpr (std::is_floating_point_v<Lane<V>>) {
-      return hn::IfThenElse(hn::IsNaN(v), hn::Set(d, static_cast<Lane<V>>(__builtin_nan(""))), v);
-    } else {
-      return v;
-    }
+    return hn::IfThenElse(hn::IsNaN(v), hn::Set(d, static_cast<Lane<V>>(__builtin_nan(""))), v);
   }
 };
+
+template <class V>
+HWY_INLINE V total(One<V> a) { return a.v; }
+template <class U>
+HWY_INLINE auto total(Two<U> a) { return hn::Add(total(a.low), total(a.high)); }
+
+// One test for the whole block: any NaN makes the total NaN (as opposite infinities do, harmlessly).
+template <class U>
+HWY_INLINE U plain_nan(U sum) {
+  using V = decltype(total(sum));
+  if constexpr (std::is_floating_point_v<Lane<V>>) {
+    const bool suspect = !hn::AllFalse(hn::DFromV<V>(), hn::IsNaN(total(sum)));
+    if (HWY_UNLIKELY(suspect)) return map(PlainNan(), sum);
+  }
+  return sum;
+}
 
 // Integers divide lane by lane, toward zero: no vector unit divides them.
 struct DivideBy {
@@ -285,8 +297,7 @@ struct Small {
   static HWY_INLINE auto encode_words(Two<One<V>> a) {
     const hn::RebindToUnsigned<hn::DFromV<V>> d;
     if constexpr (Mini::kExponent == 8) {
-      return hn::Or(hn::ShiftRight<16>(round_upper_half(d, a.low.v)),
-                    hn::And(round_upper_half(d, a.high.v), hn::Set(d, 0xffff0000u)));
+      return round_upper_halves(d, hn::BitCast(d, a.low.v), hn::BitCast(d, a.high.v));
     } else {
       return hn::Or(narrow(d, a.low.v), hn::ShiftLeft<16>(narrow(d, a.high.v)));
     }
@@ -299,12 +310,20 @@ struct Small {
     return hn::Or(low, hn::ShiftLeft<16>(high));
   }
 
-  // Needs: no NaN but the plain one, whose lower half is empty, so that no carry makes it infinity.
-  template <class D, class V>
-  static HWY_INLINE hn::Vec<D> round_upper_half(D d, V v) {
-    const auto bits = hn::BitCast(d, v);
-    const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1u));
-    return hn::Add(bits, hn::Add(odd, hn::Set(d, 0x7fffu)));
+  // bfloat16 of two float32 registers, rounded in 16-bit lanes so that both cost as much as one.
+  // Needs: no NaN but the plain one, whose lower half is empty, so that it is never rounded up.
+  template <class D, class W>
+  static HWY_INLINE W round_upper_halves(D d, W low, W high) {
+    const hn::Repartition<std::uint16_t, D> halves;
+    const auto upper_mask = hn::Set(d, 0xffff0000u);
+    const auto kept = hn::BitCast(
+        halves, hn::OrAnd(hn::ShiftRight<16>(low), high, upper_mask));
+    const auto dropped = hn::BitCast(
+        halves, hn::OrAnd(hn::ShiftLeft<16>(high), low, hn::Set(d, 0x0000ffffu)));
+    // Up when dropped > half, or dropped == half and kept is odd.
+    const auto odd = hn::And(kept, hn::Set(halves, 1));
+    const auto up = hn::Gt(hn::SaturatedAdd(dropped, odd), hn::Set(halves, 0x8000));
+    return hn::BitCast(d, hn::Sub(kept, hn::VecFromMask(halves, up)));
   }
 
   // As Mini::to_float, without branches; code has nothing above its kBits.

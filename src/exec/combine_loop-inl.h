@@ -118,7 +118,7 @@ class Loop {
     for (int s = 1; s < args_.source_count; ++s)
       sum = zip(Operator(), sum, source<kRegisters>(port, s, at));
     if constexpr (kExtra == Extra::divide_result) sum = map(DivideBy{args_.avg_size}, sum);
-    sum = map(PlainNan(), sum);
+    sum = plain_nan(sum);
     for (int t = 0; t < args_.target_count; ++t)
       put<kRegisters>(port, sum, static_cast<T*>(args_.targets[t]) + at);
   }
