@@ -30,6 +30,8 @@ constexpr std::array<const char*, kAlgorithmCount> kNames = {
 bool any_shape(const Shape&) { return true; }
 bool direct_shape(const Shape& shape) { return shape.size() <= kDirectRanksMax; }
 
+// Windows reach within one host.
+bool window_shape(const Shape& shape) { return direct_shape(shape) && shape.layout->single_host(); }
 bool host_shape(const Shape& shape) {
   constexpr std::size_t kHostRanksMax =
       128;  // all of a host and the rounds across hosts in one move
@@ -46,36 +48,36 @@ constexpr Entry kCatalog[] = {
     {C::all_reduce, ring, kFifos, kAnyOrder, 2, any_shape, algo::ring_all_reduce},
     {C::all_reduce, tree, kFifos, kAnyOrder, 1, any_shape, algo::tree_all_reduce},
     {C::all_reduce, doubling, kFifos, kAnyOrder, 1, any_shape, algo::doubling_all_reduce},
-    {C::all_reduce, halving, kFifos, kAnyOrder, 1, any_shape, algo::halving_all_reduce},
-    {C::all_reduce, circulant, kFifos, kAnyOrder, 1, any_shape, algo::circulant_all_reduce},
+    {C::all_reduce, halving, kFifos, kAnyOrder, 2, any_shape, algo::halving_all_reduce},
+    {C::all_reduce, circulant, kFifos, kAnyOrder, 2, any_shape, algo::circulant_all_reduce},
     {C::all_reduce, one_shot, kFifos, kRankOrder, 1, direct_shape, algo::one_shot_all_reduce},
-    {C::all_reduce, two_shot, kFifos, kRankOrder, 1, direct_shape, algo::two_shot_all_reduce},
-    {C::all_reduce, window_push, kWindows, kRankOrder, 1, direct_shape, algo::push_all_reduce},
-    {C::all_reduce, window_pull, kWindows, kRankOrder, 1, direct_shape, algo::pull_all_reduce},
-    {C::all_reduce, hierarchical, kFifos, kAnyOrder, 1, host_shape, algo::hierarchical_all_reduce},
+    {C::all_reduce, two_shot, kFifos, kRankOrder, 2, direct_shape, algo::two_shot_all_reduce},
+    {C::all_reduce, window_push, kWindows, kRankOrder, 1, window_shape, algo::push_all_reduce},
+    {C::all_reduce, window_pull, kWindows, kRankOrder, 1, window_shape, algo::pull_all_reduce},
+    {C::all_reduce, hierarchical, kFifos, kAnyOrder, 2, host_shape, algo::hierarchical_all_reduce},
 
     {C::broadcast, ring, kFifos, kRankOrder, 1, any_shape, algo::ring_broadcast},
     {C::broadcast, tree, kFifos, kRankOrder, 1, any_shape, algo::tree_broadcast},
     {C::broadcast, binomial, kFifos, kRankOrder, 1, any_shape, algo::binomial_broadcast},
     {C::broadcast, one_shot, kFifos, kRankOrder, 1, direct_shape, algo::one_shot_broadcast},
-    {C::broadcast, window_push, kWindows, kRankOrder, 1, direct_shape, algo::push_broadcast},
-    {C::broadcast, window_pull, kWindows, kRankOrder, 1, direct_shape, algo::pull_broadcast},
+    {C::broadcast, window_push, kWindows, kRankOrder, 1, window_shape, algo::push_broadcast},
+    {C::broadcast, window_pull, kWindows, kRankOrder, 1, window_shape, algo::pull_broadcast},
     {C::broadcast, hierarchical, kFifos, kRankOrder, 1, host_shape, algo::hierarchical_broadcast},
 
     {C::reduce, ring, kFifos, kAnyOrder, 1, any_shape, algo::ring_reduce},
     {C::reduce, tree, kFifos, kAnyOrder, 1, any_shape, algo::tree_reduce},
     {C::reduce, binomial, kFifos, kAnyOrder, 1, any_shape, algo::binomial_reduce},
     {C::reduce, one_shot, kFifos, kRankOrder, 1, direct_shape, algo::one_shot_reduce},
-    {C::reduce, window_push, kWindows, kRankOrder, 1, direct_shape, algo::push_reduce},
-    {C::reduce, window_pull, kWindows, kRankOrder, 1, direct_shape, algo::pull_reduce},
+    {C::reduce, window_push, kWindows, kRankOrder, 1, window_shape, algo::push_reduce},
+    {C::reduce, window_pull, kWindows, kRankOrder, 1, window_shape, algo::pull_reduce},
     {C::reduce, hierarchical, kFifos, kAnyOrder, 1, host_shape, algo::hierarchical_reduce},
 
     {C::all_gather, ring, kFifos, kRankOrder, 2, any_shape, algo::ring_all_gather},
     {C::all_gather, doubling, kFifos, kRankOrder, 1, any_shape, algo::doubling_all_gather},
     {C::all_gather, circulant, kFifos, kRankOrder, 1, any_shape, algo::circulant_all_gather},
     {C::all_gather, one_shot, kFifos, kRankOrder, 1, direct_shape, algo::one_shot_all_gather},
-    {C::all_gather, window_push, kWindows, kRankOrder, 1, direct_shape, algo::push_all_gather},
-    {C::all_gather, window_pull, kWindows, kRankOrder, 1, direct_shape, algo::pull_all_gather},
+    {C::all_gather, window_push, kWindows, kRankOrder, 1, window_shape, algo::push_all_gather},
+    {C::all_gather, window_pull, kWindows, kRankOrder, 1, window_shape, algo::pull_all_gather},
     {C::all_gather, hierarchical, kFifos, kRankOrder, 1, host_shape, algo::hierarchical_all_gather},
 
     {C::reduce_scatter, ring, kFifos, kAnyOrder, 2, any_shape, algo::ring_reduce_scatter},
@@ -83,27 +85,27 @@ constexpr Entry kCatalog[] = {
     {C::reduce_scatter, circulant, kFifos, kAnyOrder, 1, any_shape, algo::circulant_reduce_scatter},
     {C::reduce_scatter, two_shot, kFifos, kRankOrder, 1, direct_shape,
      algo::two_shot_reduce_scatter},
-    {C::reduce_scatter, window_push, kWindows, kRankOrder, 1, direct_shape,
+    {C::reduce_scatter, window_push, kWindows, kRankOrder, 1, window_shape,
      algo::push_reduce_scatter},
-    {C::reduce_scatter, window_pull, kWindows, kRankOrder, 1, direct_shape,
+    {C::reduce_scatter, window_pull, kWindows, kRankOrder, 1, window_shape,
      algo::pull_reduce_scatter},
     {C::reduce_scatter, hierarchical, kFifos, kAnyOrder, 1, host_shape,
      algo::hierarchical_reduce_scatter},
 
     {C::all_to_all, pairwise, kFifos, kRankOrder, 1, any_shape, algo::pairwise_all_to_all},
     {C::all_to_all, bruck, kFifos, kRankOrder, 1, any_shape, algo::bruck_all_to_all},
-    {C::all_to_all, window_push, kWindows, kRankOrder, 1, direct_shape, algo::push_all_to_all},
-    {C::all_to_all, window_pull, kWindows, kRankOrder, 1, direct_shape, algo::pull_all_to_all},
+    {C::all_to_all, window_push, kWindows, kRankOrder, 1, window_shape, algo::push_all_to_all},
+    {C::all_to_all, window_pull, kWindows, kRankOrder, 1, window_shape, algo::pull_all_to_all},
 
     {C::gather, pairwise, kFifos, kRankOrder, 1, any_shape, algo::pairwise_gather},
     {C::gather, binomial, kFifos, kRankOrder, 1, any_shape, algo::binomial_gather},
-    {C::gather, window_push, kWindows, kRankOrder, 1, direct_shape, algo::push_gather},
-    {C::gather, window_pull, kWindows, kRankOrder, 1, direct_shape, algo::pull_gather},
+    {C::gather, window_push, kWindows, kRankOrder, 1, window_shape, algo::push_gather},
+    {C::gather, window_pull, kWindows, kRankOrder, 1, window_shape, algo::pull_gather},
 
     {C::scatter, pairwise, kFifos, kRankOrder, 1, any_shape, algo::pairwise_scatter},
     {C::scatter, binomial, kFifos, kRankOrder, 1, any_shape, algo::binomial_scatter},
-    {C::scatter, window_push, kWindows, kRankOrder, 1, direct_shape, algo::push_scatter},
-    {C::scatter, window_pull, kWindows, kRankOrder, 1, direct_shape, algo::pull_scatter},
+    {C::scatter, window_push, kWindows, kRankOrder, 1, window_shape, algo::push_scatter},
+    {C::scatter, window_pull, kWindows, kRankOrder, 1, window_shape, algo::pull_scatter},
 
     {C::all_gather_v, ring, kFifos, kRankOrder, 2, any_shape, algo::ring_all_gather},
     {C::all_gather_v, circulant, kFifos, kRankOrder, 1, any_shape, algo::circulant_all_gather},

@@ -43,7 +43,7 @@ inline constexpr std::uint16_t kFinal = 1;
 // One step. refs[ref .. ref+waits+sources+targets+posts) are its operands in that order.
 // One source: copy. More: reduce, in the order given (the order decides the bits). All operands of a
 // move have the same count, the extent of its extent_block(). A target may be a source too, at the
-// same place: in place is element by element.
+// same place: in place is element by element, and a copy of a chunk onto itself touches nothing.
 // Repeats `repeat` times; in turn j every ref's block has moved by block_step*j: data refs are taken
 // mod Program::blocks, scratch refs mod scratch_blocks. Edges stay.
 struct Move {

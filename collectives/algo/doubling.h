@@ -39,7 +39,7 @@ inline void doubling_all_reduce(const Shape& shape, Program& program) {
   }
 }
 
-// The spread with xor for partners. A main rank also speaks for its helper's block.
+// The spread with xor for partners, first of all main ranks' blocks, then of the helpers' blocks.
 inline void doubling_all_gather(const Shape& shape, Program& program) {
   const int me = shape.rank;
   const Pairs pairs(shape.size());
@@ -49,21 +49,26 @@ inline void doubling_all_gather(const Shape& shape, Program& program) {
   e.lane();
   if (pairs.is_helper(me)) {
     e.move(me, {in()}, {out(), e.to(main)});
-    for (auto x = rounds.order().rbegin(); x != rounds.order().rend(); ++x)
-      for (const int block : pairs.members(group ^ *x))
-        if (block != me) e.move(block, {e.from(main)}, {out()});
+    for (int i = 0; i < Pairs::kMembers; ++i)
+      for (auto x = rounds.order().rbegin(); x != rounds.order().rend(); ++x) {
+        const int block = pairs.member(group ^ *x, i);
+        if (block >= 0 && block != me) e.move(block, {e.from(main)}, {out()});
+      }
     return;
   }
   const auto partner = [&](int k) { return pairs.main_of(group ^ rounds.skip(k)); };
-  spread(e, rounds, partner, partner,
-         [&](int x, const Operands& arriving, const Operands& leaving) {
-           for (const int block : pairs.members(group ^ x)) {
+  for (int i = 0; i < Pairs::kMembers; ++i)
+    spread(e, rounds, partner, partner,
+           [&](int x, const Operands& arriving, const Operands& leaving) {
+             const int block = pairs.member(group ^ x, i);
+             if (block < 0) return;
              Operands targets = Operands{out()} + leaving;
              if (pairs.has_helper(group) && block != main + 1) targets.push_back(e.to(main + 1));
-             const Operands own{block == me ? in() : e.from(block)};
-             e.move(block, x > 0 ? arriving : own, targets);
-           }
-         });
+             if (x > 0)
+               e.move(block, arriving, targets);
+             else
+               e.move(block, {block == me ? in() : e.from(block)}, targets);
+           });
 }
 
 // Dissemination: after round k a rank has heard, through others, from the 2^(k+1) - 1 ranks below.

@@ -41,7 +41,9 @@ inline void halving_all_reduce(const Shape& shape, Program& program) {
          });
 }
 
-// A group of two has two blocks; the main rank makes both and hands one over.
+// A group of two has two blocks; the main rank makes both and hands one over. First all groups'
+// first blocks, then the second ones, so that each pass is a fold of its own and needs no more
+// slots.
 inline void halving_reduce_scatter(const Shape& shape, Program& program) {
   const int me = shape.rank;
   const Pairs pairs(shape.size());
@@ -50,22 +52,26 @@ inline void halving_reduce_scatter(const Shape& shape, Program& program) {
   Emitter e(shape, program, {.blocks = shape.size()});
   e.lane();
   if (pairs.is_helper(me)) {
-    for (const int x : rounds.order())
-      for (const int block : pairs.members(group ^ x)) e.move(block, {in()}, {e.to(main)});
+    for (int i = 0; i < Pairs::kMembers; ++i)
+      for (const int x : rounds.order())
+        if (const int block = pairs.member(group ^ x, i); block >= 0)
+          e.move(block, {in()}, {e.to(main)});
     e.move(me, {e.from(main)}, {out()});
     return;
   }
   Operands parts{in()};
   if (pairs.has_helper(group)) parts.push_back(e.from(main + 1));
   const auto partner = [&](int k) { return pairs.main_of(group ^ rounds.skip(k)); };
-  fold(e, rounds, partner, partner, [&](int x, const Operands& arriving, const Operands& leaving) {
-    for (const int block : pairs.members(group ^ x)) {
-      if (x > 0)
-        e.move(block, parts + arriving, leaving);
-      else
-        e.move(block, parts + arriving, {block == me ? out() : e.to(block)}, kFinal);
-    }
-  });
+  for (int i = 0; i < Pairs::kMembers; ++i)
+    fold(e, rounds, partner, partner,
+         [&](int x, const Operands& arriving, const Operands& leaving) {
+           const int block = pairs.member(group ^ x, i);
+           if (block < 0) return;
+           if (x > 0)
+             e.move(block, parts + arriving, leaving);
+           else
+             e.move(block, parts + arriving, {block == me ? out() : e.to(block)}, kFinal);
+         });
 }
 
 }  // namespace gyre::algo

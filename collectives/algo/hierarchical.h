@@ -19,35 +19,36 @@ namespace hierarchical {
 struct Hosts {
   const std::vector<std::vector<int>>& hosts;
   int rank;
-  int host = 0;   // of rank
-  int index = 0;  // of rank in its host
-  int rails;
+  int host = 0;        // of rank
+  int index = 0;       // of rank in its host
+  int rails, largest;  // ranks on the smallest and on the largest host
 
   explicit Hosts(const Shape& shape) : hosts(shape.layout->hosts), rank(shape.rank) {
-    std::size_t smallest = hosts[0].size();
+    std::size_t least = hosts[0].size(), most = 0;
     for (std::size_t h = 0; h < hosts.size(); ++h) {
-      smallest = std::min(smallest, hosts[h].size());
+      least = std::min(least, hosts[h].size());
+      most = std::max(most, hosts[h].size());
       for (std::size_t i = 0; i < hosts[h].size(); ++i) {
         if (hosts[h][i] != rank) continue;
         host = static_cast<int>(h);
         index = static_cast<int>(i);
       }
     }
-    rails = static_cast<int>(smallest);
+    rails = static_cast<int>(least);
+    largest = static_cast<int>(most);
   }
   int count() const { return static_cast<int>(hosts.size()); }
   const std::vector<int>& of(int h) const {
     return hosts[static_cast<std::size_t>((h % count() + count()) % count())];
   }
   int on_rail(int h, int rail) const { return of(h)[static_cast<std::size_t>(rail)]; }
-  // The ranks of host h that rail `rail` serves, its own first.
-  std::vector<int> served(int h, int rail) const {
-    std::vector<int> ranks;
-    for (auto i = static_cast<std::size_t>(rail); i < of(h).size();
-         i += static_cast<std::size_t>(rails))
-      ranks.push_back(of(h)[i]);
-    return ranks;
+  // Rail `rail` serves rank `rail` of host h in pass 0, rank `rail + rails` in pass 1 and so on; -1
+  // where there is none. Each pass is a fold or spread of its own, so it needs no more slots.
+  int served(int h, int rail, int pass) const {
+    const auto i = static_cast<std::size_t>(rail + pass * rails);
+    return i < of(h).size() ? of(h)[i] : -1;
   }
+  int passes() const { return (largest + rails - 1) / rails; }
   circulant::Circle circle(int rail) const {
     return {count(), host, [this, rail](int h) { return on_rail(h, rail); }};
   }
@@ -96,22 +97,23 @@ inline void hierarchical_reduce_scatter(const Shape& shape, Program& program) {
     e.lane();
     if (hosts.index == rail) {
       const Operands parts = Operands{in()} + hosts.locals([&](int r) { return e.from(r, 0); });
-      fold(e, circle.rounds, circle.below, circle.above,
-           [&](int x, const Operands& arriving, const Operands& leaving) {
-             for (const int block : hosts.served(hosts.host + x, rail)) {
-               const Operands home{block == me ? out() : e.to(block, 1)};
+      for (int pass = 0; pass < hosts.passes(); ++pass)
+        fold(e, circle.rounds, circle.below, circle.above,
+             [&](int x, const Operands& arriving, const Operands& leaving) {
+               const int block = hosts.served(hosts.host + x, rail, pass);
+               if (block < 0) return;
                if (x > 0)
                  e.move(block, parts + arriving, leaving);
                else
-                 e.move(block, parts + arriving, home, kFinal);
-             }
-           });
+                 e.move(block, parts + arriving, {block == me ? out() : e.to(block, 1)}, kFinal);
+             });
       continue;
     }
     const int owner = hosts.on_rail(hosts.host, rail);
-    for (const int x : circle.rounds.order())
-      for (const int block : hosts.served(hosts.host + x, rail))
-        e.move(block, {in()}, {e.to(owner, 0)});
+    for (int pass = 0; pass < hosts.passes(); ++pass)
+      for (const int x : circle.rounds.order())
+        if (const int block = hosts.served(hosts.host + x, rail, pass); block >= 0)
+          e.move(block, {in()}, {e.to(owner, 0)});
     if (hosts.index % hosts.rails == rail) e.move(me, {e.from(owner, 1)}, {out()});
   }
 }
@@ -124,23 +126,28 @@ inline void hierarchical_all_gather(const Shape& shape, Program& program) {
     const circulant::Circle circle = hosts.circle(rail);
     e.lane();
     if (hosts.index == rail) {
-      spread(e, circle.rounds, circle.below, circle.above,
-             [&](int x, const Operands& arriving, const Operands& leaving) {
-               for (const int block : hosts.served(hosts.host + x, rail)) {
-                 const Operands own{block == me ? in() : e.from(block, 0)};
-                 e.move(block, x > 0 ? arriving : own,
-                        Operands{out()} + leaving +
-                            hosts.locals([&](int r) { return e.to(r, 1); }, block));
-               }
-             });
+      for (int pass = 0; pass < hosts.passes(); ++pass)
+        spread(e, circle.rounds, circle.below, circle.above,
+               [&](int x, const Operands& arriving, const Operands& leaving) {
+                 const int block = hosts.served(hosts.host + x, rail, pass);
+                 if (block < 0) return;
+                 const Operands targets = Operands{out()} + leaving +
+                                          hosts.locals([&](int r) { return e.to(r, 1); }, block);
+                 if (x > 0)
+                   e.move(block, arriving, targets);
+                 else
+                   e.move(block, {block == me ? in() : e.from(block, 0)}, targets);
+               });
       continue;
     }
     const int owner = hosts.on_rail(hosts.host, rail);
     if (hosts.index % hosts.rails == rail) e.move(me, {in()}, {out(), e.to(owner, 0)});
     const std::vector<int>& order = circle.rounds.order();
-    for (auto x = order.rbegin(); x != order.rend(); ++x)
-      for (const int block : hosts.served(hosts.host + *x, rail))
-        if (block != me) e.move(block, {e.from(owner, 1)}, {out()});
+    for (int pass = 0; pass < hosts.passes(); ++pass)
+      for (auto x = order.rbegin(); x != order.rend(); ++x) {
+        const int block = hosts.served(hosts.host + *x, rail, pass);
+        if (block >= 0 && block != me) e.move(block, {e.from(owner, 1)}, {out()});
+      }
   }
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <bit>
-#include <vector>
 
 #include "collectives/emit.h"
 
@@ -19,10 +18,10 @@ struct Pairs {
   int main_of(int group) const { return group < extra ? 2 * group : group + extra; }
   bool has_helper(int group) const { return group < extra; }
   bool is_helper(int rank) const { return rank < 2 * extra && rank % 2 == 1; }
-  // The ranks of a group, main first.
-  std::vector<int> members(int group) const {
-    const int main = main_of(group);
-    return has_helper(group) ? std::vector<int>{main, main + 1} : std::vector<int>{main};
+  // The ranks of a group, main first; -1 where there is none. Groups have up to kMembers.
+  static constexpr int kMembers = 2;
+  int member(int group, int i) const {
+    return i == 0 || has_helper(group) ? main_of(group) + i : -1;
   }
 };
 
