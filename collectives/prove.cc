@@ -51,7 +51,7 @@ class Proof {
     if (fault_.empty()) fault_ = flow_.leftover();
     if (fault_.empty()) check_results();
     if (fault_.empty() && ordered_) check_departures();
-    return {fault_, flow_.turns(), roundings_};
+    return {fault_, flow_.turns(), roundings_, rank_order_};
   }
 
  private:
@@ -100,6 +100,7 @@ class Proof {
   std::vector<std::map<int, std::uint32_t>> visits_;  // per lane: peer -> turn of last touch
   std::string fault_;
   int roundings_ = 0;
+  bool rank_order_ = true;
 };
 
 std::uint64_t Proof::loops_of(int rank, const Lane& lane) const {
@@ -136,8 +137,9 @@ bool Proof::copies_onto_itself(int lane, const Ref& target) const {
   const Ref& source = sources_of(p, c.move())[0];
   const int rank = flow_.rank(lane);
   const std::int32_t block = block_at(p, c.move(), target, c.turn());
-  return how_.in_place && c.move().sources == 1 && !(c.move().flags & kFinal) &&
-         touches_memory(source) && owner_of(rank, source) == owner_of(rank, target) &&
+  return how_.in_place && c.move().sources == 1 && c.move().targets == 1 &&
+         !(c.move().flags & kFinal) && touches_memory(source) &&
+         owner_of(rank, source) == owner_of(rank, target) &&
          block_at(p, c.move(), source, c.turn()) == block &&
          contract_.in_place_block(owner_of(rank, target), block);
 }
@@ -297,6 +299,7 @@ void Proof::check_block(int rank, std::int32_t block, const Content& content,
       else if (trees.try_emplace(spot, value.tree).first->second != value.tree)
         fault_ = name + " is added in another order than elsewhere";
       roundings_ = std::max(roundings_, value.roundings);
+      if (everyone) rank_order_ = rank_order_ && value.tree == values_.rank_order_tree();
     }
 }
 
@@ -344,7 +347,7 @@ Result<std::vector<Program>> build_all(const Shape& shape) {
 
 Verdict prove(std::span<const Program> programs, const Contract& contract, const ProofCase& how) {
   const auto wiring = wire(programs);
-  if (!wiring) return {wiring.error().text, 0, 0};
+  if (!wiring) return {.fault = wiring.error().text};
   return Proof(programs, contract, *wiring, how).run();
 }
 

@@ -29,6 +29,7 @@ struct Verdict {
   std::string fault;        // empty: proved
   std::uint64_t turns = 0;  // taken by all ranks together
   int roundings = 0;        // most combining moves on the way of any part to any result
+  bool rank_order = false;  // every reduction is one move over all ranks in rank order
   bool proved() const { return fault.empty(); }
 };
 

@@ -14,7 +14,16 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t next) {
   return hash ^ (hash >> 32);
 }
 
+std::uint64_t leaf_tree(int rank) { return mix(1, static_cast<std::uint64_t>(rank)); }
+
 }  // namespace
+
+std::uint64_t Values::rank_order_tree() const {
+  if (ranks_ == 1) return leaf_tree(0);
+  auto tree = static_cast<std::uint64_t>(ranks_);
+  for (int rank = 0; rank < ranks_; ++rank) tree = mix(tree, leaf_tree(rank));
+  return tree;
+}
 
 int Values::add(const Value& value, std::vector<std::uint64_t> members) {
   values_.push_back(value);
@@ -25,7 +34,7 @@ int Values::add(const Value& value, std::vector<std::uint64_t> members) {
 int Values::leaf(const Spot& spot, int rank) {
   std::vector<std::uint64_t> members(words_, 0);
   members[static_cast<std::size_t>(rank) / 64] |= std::uint64_t{1} << (rank % 64);
-  return add({.spot = spot, .tree = mix(1, static_cast<std::uint64_t>(rank))}, members);
+  return add({.spot = spot, .tree = leaf_tree(rank)}, members);
 }
 
 int Values::combine(std::span<const int> sources, std::string& why) {

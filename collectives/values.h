@@ -36,6 +36,8 @@ class Values {
   int finish(int id);
 
   const Value& operator[](int id) const { return values_[static_cast<std::size_t>(id)]; }
+  // The tree of one move over all ranks in rank order.
+  std::uint64_t rank_order_tree() const;
   // Every rank's part exactly once, or just that of `rank`.
   bool has_everyone(int id) const;
   bool has_only(int id, int rank) const;
