@@ -28,9 +28,9 @@ bool in_subnet(const InterfaceAddress& mine, const Address& other) {
 // Smaller is better. `all` keeps the kernel's order among equals.
 auto rank_of(const InterfaceAddress& one, const RootView& view) {
   const bool known = view.root.is_ip();
-  const bool link = one.address.is_link_local();
   return std::tuple(known && one.address.same_host(view.route_source) ? 0 : 1,
-                    known && in_subnet(one, view.root) ? 0 : 1, link ? 1 : 0,
+                    known && in_subnet(one, view.root) ? 0 : 1,
+                    one.kind == InterfaceKind::loopback ? 1 : 0, one.address.is_link_local() ? 1 : 0,
                     static_cast<int>(one.kind));
 }
 

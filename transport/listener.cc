@@ -12,30 +12,21 @@
 
 namespace gyre {
 
-GYRE_PARAM(port_range, std::string, "",
+// What the knob below needs to be of this type.
+static Status parse_param(std::string_view text, PortRange& out) {
+  out = GYRE_TRY(parse_port_range(text));
+  return {};
+}
+static std::string param_text(const PortRange& range) {
+  return range.first == 0 ? std::string() : fmt::format("{}-{}", range.first, range.last);
+}
+
+GYRE_PARAM(port_range, PortRange, {},
            "ports that listeners may use, like 42000-42063; empty: any free port");
 
 namespace {
 
 constexpr int kBacklog = 4096;  // the kernel cuts it to net.core.somaxconn
-
-struct PortRange {
-  std::uint16_t first = 0;
-  std::uint16_t last = 0;
-};
-
-Result<PortRange> parse_port_range(std::string_view text) {
-  PortRange out;
-  const char* end = text.data() + text.size();
-  const auto low = std::from_chars(text.data(), end, out.first);
-  if (low.ec == std::errc() && low.ptr != end && *low.ptr == '-') {
-    const auto high = std::from_chars(low.ptr + 1, end, out.last);
-    if (high.ec == std::errc() && high.ptr == end && out.first > 0 && out.first <= out.last)
-      return out;
-  }
-  return error(Code::invalid_usage, "GYRE_PORT_RANGE='{}' is not valid: expected first-last, like "
-               "42000-42063", text);
-}
 
 // Errno of bind or listen, 0 when it listens. SO_REUSEADDR takes ports of connections that linger,
 // never of a listener.
@@ -74,11 +65,27 @@ Result<Fd> listen_in_range(const Address& local, const PortRange& range) {
 
 }  // namespace
 
+Result<PortRange> parse_port_range(std::string_view text) {
+  PortRange out;
+  if (text.empty()) return out;
+  const char* end = text.data() + text.size();
+  const auto low = std::from_chars(text.data(), end, out.first);
+  if (low.ec == std::errc() && low.ptr != end && *low.ptr == '-') {
+    const auto high = std::from_chars(low.ptr + 1, end, out.last);
+    if (high.ec == std::errc() && high.ptr == end && out.first > 0 && out.first <= out.last)
+      return out;
+  }
+  return error(Code::invalid_usage, "'{}' is no range of ports: expected first-last, like 42000-42063",
+               text);
+}
+
 Result<Listener> Listener::open(const Address& local) {
+  return open(local, param_port_range.get());
+}
+
+Result<Listener> Listener::open(const Address& local, const PortRange& range) {
   Listener out;
-  const std::string& range_text = param_port_range.get();
-  if (local.is_ip() && local.port() == 0 && !range_text.empty()) {
-    const PortRange range = GYRE_TRY(parse_port_range(range_text));
+  if (local.is_ip() && local.port() == 0 && range.first != 0) {
     out.fd_ = GYRE_TRY(listen_in_range(local, range));
   } else {
     out.fd_ = GYRE_TRY(fresh_socket(local));

@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gyre {
@@ -74,7 +75,15 @@ class Socket {
   Address remote_;
 };
 
-// A listening socket. Port 0 takes a port from GYRE_PORT_RANGE where that is set.
+// Ports that listeners may use; first 0 means any.
+struct PortRange {
+  std::uint16_t first = 0;
+  std::uint16_t last = 0;
+};
+// "42000-42063", or "" for any.
+Result<PortRange> parse_port_range(std::string_view text);
+
+// A listening socket.
 class Listener {
  public:
   Listener() = default;
@@ -82,7 +91,10 @@ class Listener {
   Listener& operator=(Listener&& other);
   ~Listener() { close(); }
 
-  // Fails: system, naming address and port when it is in use, or the range when all of it is.
+  // Port 0 takes a port of `range`. Fails: system, naming address and port when it is in use, or the
+  // range when all of it is.
+  static Result<Listener> open(const Address& local, const PortRange& range);
+  // The same with the range of GYRE_PORT_RANGE.
   static Result<Listener> open(const Address& local);
   // The next caller, or none when nobody waits.
   Result<std::optional<Socket>> accept();

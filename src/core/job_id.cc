@@ -1,5 +1,7 @@
 #include "core/job_id.h"
 
+#include <sodium.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -9,6 +11,7 @@ namespace {
 
 constexpr std::uint32_t kIdMagic = 0x44497967;  // "gyID"
 constexpr std::uint16_t kIdLayout = 1;
+constexpr int kTextVariant = sodium_base64_VARIANT_URLSAFE_NO_PADDING;
 
 struct WireId {
   std::uint32_t magic = kIdMagic;
@@ -60,6 +63,26 @@ Result<JobId> unpack_job_id(std::span<const std::byte, kJobIdBytes> bytes) {
     out.roots.push_back(
         GYRE_TRY_WHILE(Address::from_wire(wire.roots[i]), "reading root address {} of a unique id", i));
   return out;
+}
+
+std::string job_id_text(const JobId& id) {
+  const auto bytes = pack(id);
+  std::string out(sodium_base64_ENCODED_LEN(kJobIdBytes, kTextVariant), '\0');
+  sodium_bin2base64(out.data(), out.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
+                    bytes.size(), kTextVariant);
+  out.pop_back();  // the length counts the 0 at the end
+  return out;
+}
+
+Result<JobId> parse_job_id(const std::string& text) {
+  std::array<std::byte, kJobIdBytes> bytes;
+  std::size_t count = 0;
+  const int problem =
+      sodium_base642bin(reinterpret_cast<unsigned char*>(bytes.data()), bytes.size(), text.data(),
+                        text.size(), nullptr, &count, nullptr, kTextVariant);
+  if (problem != 0 || count != kJobIdBytes)
+    return error(Code::invalid_argument, "'{}...' is not a unique id as text", text.substr(0, 16));
+  return unpack_job_id(bytes);
 }
 
 }  // namespace gyre

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace gyre {
@@ -27,5 +28,9 @@ struct JobId {
 std::array<std::byte, kJobIdBytes> pack(const JobId& id);
 // Fails: invalid-argument with a sentence saying what is wrong with the bytes.
 Result<JobId> unpack_job_id(std::span<const std::byte, kJobIdBytes> bytes);
+
+// The same as text without blanks (171 characters), for environments and key-value stores.
+std::string job_id_text(const JobId& id);
+Result<JobId> parse_job_id(const std::string& text);
 
 }  // namespace gyre
