@@ -90,7 +90,7 @@ void floats_floor(benchmark::State& state, int targets) {
 }
 
 // 8 B: the latency path. 64 KiB and 256 KiB: operands in L2. The rest: beyond it.
-constexpr std::int64_t kSizes[] = {8, 64, 65536, 262144, 16 << 20, 64 << 20};
+constexpr std::int64_t kSizes[] = {8, 64, 8192, 65536, 262144, 16 << 20, 64 << 20};
 
 void add(const std::string& name, Type type, Op op, int sources, int targets, bool streaming) {
   auto* one = benchmark::RegisterBenchmark(name.c_str(), combine_of, type, op, sources, targets,

@@ -320,10 +320,11 @@ struct Small {
         halves, hn::OrAnd(hn::ShiftRight<16>(low), high, upper_mask));
     const auto dropped = hn::BitCast(
         halves, hn::OrAnd(hn::ShiftLeft<16>(high), low, hn::Set(d, 0x0000ffffu)));
-    // Up when dropped > half, or dropped == half and kept is odd.
-    const auto odd = hn::And(kept, hn::Set(halves, 1));
-    const auto up = hn::Gt(hn::SaturatedAdd(dropped, odd), hn::Set(halves, 0x8000));
-    return hn::BitCast(d, hn::Sub(kept, hn::VecFromMask(halves, up)));
+    // Up when dropped > half, or dropped == half and kept is odd: exactly when the 17-bit sum of
+    // dropped, 0x7fff and that odd bit carries, which the rounding average keeps as its top bit.
+    const auto bias = hn::OrAnd(hn::Set(halves, 0x7ffe), kept, hn::Set(halves, 1));
+    const auto up = hn::ShiftRight<15>(hn::AverageRound(dropped, bias));
+    return hn::BitCast(d, hn::Add(kept, up));
   }
 
   // As Mini::to_float, without branches; code has nothing above its kBits.
