@@ -15,9 +15,10 @@ using Clock = std::vector<std::uint32_t>;  // per lane: its turns known to have 
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-// Loop counts of own_loops lanes differ from block to block, 0 included.
+// Lanes with own_loops differ from block to block, and some have nothing to do; but in a case of one
+// loop every block has it, so that none is left out of the proof.
 std::uint64_t own_loops(std::int32_t extent_key, int loops) {
-  return static_cast<std::uint64_t>((extent_key + 1) % (loops + 1));
+  return static_cast<std::uint64_t>(loops == 1 ? 1 : (extent_key + 1) % (loops + 1));
 }
 
 class Proof {
@@ -101,10 +102,11 @@ class Proof {
   std::string fault_;
   int roundings_ = 0;
   bool rank_order_ = true;
+  std::uint64_t rank_order_tree_ = values_.rank_order_tree();
 };
 
 std::uint64_t Proof::loops_of(int rank, const Lane& lane) const {
-  if (!lane.own_loops) return static_cast<std::uint64_t>(how_.loops);
+  if (!lane.own_loops || lane.body == 0) return static_cast<std::uint64_t>(how_.loops);
   const Program& p = programs_[at(rank)];
   const std::int32_t block = extent_block(p, p.moves[lane.first + lane.prologue]);
   return own_loops(contract_.extent_key(rank, block), how_.loops);
@@ -299,7 +301,7 @@ void Proof::check_block(int rank, std::int32_t block, const Content& content,
       else if (trees.try_emplace(spot, value.tree).first->second != value.tree)
         fault_ = name + " is added in another order than elsewhere";
       roundings_ = std::max(roundings_, value.roundings);
-      if (everyone) rank_order_ = rank_order_ && value.tree == values_.rank_order_tree();
+      if (everyone) rank_order_ = rank_order_ && value.tree == rank_order_tree_;
     }
 }
 
@@ -352,12 +354,14 @@ Verdict prove(std::span<const Program> programs, const Contract& contract, const
 }
 
 Verdict prove_all_cases(std::span<const Program> programs, const Contract& contract, int slots) {
+  const auto wiring = wire(programs);
+  if (!wiring) return {.fault = wiring.error().text};
   std::uint64_t turns = 0;
   Verdict verdict;
   for (const int loops : {1, 3})
     for (const bool in_place : {false, true}) {
       if (in_place && !contract.allows_in_place()) continue;
-      verdict = prove(programs, contract, {slots, loops, in_place});
+      verdict = Proof(programs, contract, *wiring, {slots, loops, in_place}).run();
       verdict.turns = turns += verdict.turns;
       if (verdict.proved()) continue;
       verdict.fault += fmt::format(" ({} ranks, {} slots, {} loops, {} place)", contract.size,

@@ -44,11 +44,12 @@ Status join_edges(std::span<const Program> programs, Wiring& wiring) {
 struct Where {
   int rank, lane_id;
   std::uint32_t move;
+  std::vector<std::int64_t>& last_use;  // per edge of the program: the move that named it last
 };
 
 // One end of the channel belongs to one lane, and to one operand of a move.
 Status claim_end(Wiring& wiring, const Where& at, const Ref& ref, bool outgoing,
-                 const Program& program, std::vector<int>& used) {
+                 const Program& program) {
   if (ref.edge >= program.edges.size())
     return error(Code::internal, "rank {} move {} names edge {} of {}", at.rank, at.move, ref.edge,
                  program.edges.size());
@@ -62,11 +63,10 @@ Status claim_end(Wiring& wiring, const Where& at, const Ref& ref, bool outgoing,
   if (owner != -1 && owner != at.lane_id)
     return error(Code::internal, "two lanes of rank {} share {}", at.rank, to_text(channel));
   owner = at.lane_id;
-  for (const int other : used)
-    if (other == ref.edge)
-      return error(Code::internal, "rank {} move {} names {} twice", at.rank, at.move,
-                   to_text(channel));
-  used.push_back(ref.edge);
+  if (at.last_use[ref.edge] == at.move)
+    return error(Code::internal, "rank {} move {} names {} twice", at.rank, at.move,
+                 to_text(channel));
+  at.last_use[ref.edge] = at.move;
   return {};
 }
 
@@ -80,15 +80,14 @@ Status check_move(Wiring& wiring, const Where& at, const Program& program, bool 
     return error(Code::internal, "rank {} move {} has data that goes nowhere", at.rank, at.move);
   if (move.sources > 0 && !body)
     return error(Code::internal, "rank {} move {} moves data outside the body", at.rank, at.move);
-  std::vector<int> used;
   for (const Ref& ref : waits_of(program, move))
-    GYRE_TRY(claim_end(wiring, at, ref, false, program, used));
+    GYRE_TRY(claim_end(wiring, at, ref, false, program));
   for (const Ref& ref : sources_of(program, move))
-    if (ref.place == Place::fifo) GYRE_TRY(claim_end(wiring, at, ref, false, program, used));
+    if (ref.place == Place::fifo) GYRE_TRY(claim_end(wiring, at, ref, false, program));
   for (const Ref& ref : targets_of(program, move))
-    if (ref.place == Place::fifo) GYRE_TRY(claim_end(wiring, at, ref, true, program, used));
+    if (ref.place == Place::fifo) GYRE_TRY(claim_end(wiring, at, ref, true, program));
   for (const Ref& ref : posts_of(program, move))
-    GYRE_TRY(claim_end(wiring, at, ref, true, program, used));
+    GYRE_TRY(claim_end(wiring, at, ref, true, program));
   return {};
 }
 
@@ -106,6 +105,7 @@ Result<Wiring> wire(std::span<const Program> programs) {
   GYRE_TRY(join_edges(programs, wiring));
   for (int rank = 0; rank < static_cast<int>(programs.size()); ++rank) {
     const Program& program = programs[static_cast<std::size_t>(rank)];
+    std::vector<std::int64_t> last_use(program.edges.size(), -1);
     for (int lane = 0; lane < static_cast<int>(program.lanes.size()); ++lane) {
       const int id = static_cast<int>(wiring.lanes.size());
       wiring.lanes.push_back({rank, lane});
@@ -115,7 +115,7 @@ Result<Wiring> wire(std::span<const Program> programs) {
         return error(Code::internal, "rank {} lane {} runs past its moves", rank, lane);
       for (std::uint32_t m = l.first; m < past; ++m) {
         const bool body = m >= l.first + l.prologue && m < l.first + l.prologue + l.body;
-        GYRE_TRY(check_move(wiring, {rank, id, m}, program, body));
+        GYRE_TRY(check_move(wiring, {rank, id, m, last_use}, program, body));
       }
     }
   }

@@ -105,7 +105,7 @@ class Interpreter {
 
   std::uint64_t loops_of(int r, const Lane& lane) {
     const Geometry& g = rank(r).geometry;
-    if (!lane.own_loops) return g.loops;
+    if (!lane.own_loops || lane.body == 0) return g.loops;
     const Program& p = programs_[at(r)];
     return g.loops_for(g.block_count(extent_block(p, p.moves[lane.first + lane.prologue])));
   }
