@@ -49,6 +49,12 @@ struct Farewell {
   std::string text;
 };
 
+// What check() found: the peer said good-bye in order, or gave up and told why.
+struct PeerNews {
+  bool left = false;
+  std::optional<Farewell> farewell;
+};
+
 class Link {
  public:
   explicit Link(int peer) : peer_(peer) {}
@@ -79,8 +85,8 @@ class Link {
     return error(Code::internal, "{} cannot pull", name());
   }
 
-  // The peer's farewell, if it left one; an error when the peer is gone without one. Slow path.
-  virtual Result<std::optional<Farewell>> check() = 0;
+  // News of the peer; an error when it is gone without a word. Slow path.
+  virtual Result<PeerNews> check() = 0;
   // Leaves a farewell for the peer. Never blocks, never fails upward.
   virtual void leave(const Farewell& farewell) = 0;
   // The peer's bell on a mapped link; a posted link's bytes wake the peer by themselves.

@@ -100,7 +100,7 @@ class ShmLink final : public Link {
   Result<std::byte*> map(const RemoteRange& range) override;
   bool can_pull() const override { return can_pull_; }
   Status pull(void* target, std::uint64_t source, std::size_t bytes) override;
-  Result<std::optional<Farewell>> check() override;
+  Result<PeerNews> check() override;
   void leave(const Farewell& farewell) override {
     view_.leave(farewell);
     ring_bell(view_.bell());
@@ -212,14 +212,12 @@ void ShmLink::probe_pull(const Note& hello) {
     GYRE_LOG(info, "process_vm_readv from local peers is refused; copying through shared memory");
 }
 
-Result<std::optional<Farewell>> ShmLink::check() {
-  Status status = read_notes();
-  if (!status)
-    return error(Code::remote, "rank {} is gone: its process (pid {}) ended", peer(), pid_).blame(peer());
-  if (closed_)
-    return error(Code::remote, "rank {} has left: it destroyed its communicator", peer())
+// Farewells of local peers lie in this rank's desk.
+Result<PeerNews> ShmLink::check() {
+  if (!read_notes())
+    return error(Code::remote, "rank {} is gone: its process (pid {}) ended", peer(), pid_)
         .blame(peer());
-  return std::optional<Farewell>();
+  return PeerNews{.left = closed_};
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ class TcpLink final : public Link {
   Result<std::optional<FifoWriter>> outgoing(const EdgeKey& key, const FifoShape& shape) override;
   Result<bool> turn() override;
   bool flushed() const override;
-  Result<std::optional<Farewell>> check() override;
+  Result<PeerNews> check() override;
   void leave(const Farewell& farewell) override;
   int wait_descriptor() const override {
     return closed_ || broken_ || farewell_ ? -1 : socket_.get();
@@ -382,10 +382,8 @@ Status TcpLink::finish_payload() {
   return {};
 }
 
-Result<std::optional<Farewell>> TcpLink::check() {
-  if (farewell_) return farewell_;
-  if (closed_)
-    return error(Code::remote, "rank {} has left: it destroyed its communicator", peer()).blame(peer());
+Result<PeerNews> TcpLink::check() {
+  if (farewell_ || closed_) return PeerNews{closed_, farewell_};
   if (broken_) return lost(ECONNRESET);
   tcp_info info{};
   socklen_t length = sizeof info;
@@ -394,7 +392,7 @@ Result<std::optional<Farewell>> TcpLink::check() {
     return error(Code::remote, "rank {}'s host has acknowledged nothing for {} ms", peer(),
                  info.tcpi_last_ack_recv)
         .blame(peer());
-  return std::optional<Farewell>();
+  return PeerNews{};
 }
 
 void TcpLink::leave(const Farewell& farewell) {

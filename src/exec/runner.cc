@@ -57,6 +57,7 @@ void Runner::start(const Work& work) {
       const std::uint32_t first = lane.first + lane.prologue;
       loops = work.geometry.loops_for(work.geometry.block_count(extents_[first]));
     }
+    loops = std::max(loops, work.loops_min);
     state = {&lane, 0, loops, 0, 0, false};
     if (lane.prologue == 0 && loops == 0) state.move = lane.prologue + lane.body;
     if (state.move == lane.prologue + lane.body + lane.epilogue ||

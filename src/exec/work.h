@@ -36,6 +36,7 @@ struct Work {
   const std::uint64_t* output_offsets = nullptr;
   const PeerWindow* windows = nullptr;  // by rank, for peer_* places
   Geometry geometry;
+  std::uint64_t loops_min = 0;  // 1: an empty message is still one step on its edges
   bool streaming = false;
   // The call's first exchange is with all ranks and takes one step on every edge: a mismatch is
   // reported without losing step, and the communicator stays usable.

@@ -1,0 +1,93 @@
+#include "api/arguments.h"
+
+#include <limits>
+
+namespace gyre {
+
+static_assert(static_cast<int>(Type::boolean) == gyreBool && kTypeCount == gyreNumTypes);
+static_assert(static_cast<int>(Type::bf16) == gyreBfloat16);
+static_assert(static_cast<int>(Type::f8e5m2) == gyreFloat8e5m2);
+static_assert(static_cast<int>(Code::aborted) == gyreAborted);
+static_assert(static_cast<int>(Code::remote) == gyreRemoteError);
+
+Result<Type> to_type(gyreDataType_t type) {
+  if (static_cast<int>(type) < 0 || static_cast<int>(type) >= kTypeCount)
+    return error(Code::invalid_argument, "data type {} does not exist", static_cast<int>(type));
+  return static_cast<Type>(type);
+}
+
+int premul_handle(int serial, int index) { return kFirstPremul + (serial << 20 | (index & 0xfffff)); }
+
+Result<ResolvedOp> to_op(gyreRedOp_t op, Type type, gyreComm* handle) {
+  const int number = static_cast<int>(op);
+  ResolvedOp out;
+  if (number >= kFirstPremul) {
+    std::lock_guard lock(handle->mutex);
+    const auto found = handle->operators.find(number);
+    if (found == handle->operators.end())
+      return error(Code::invalid_argument,
+                   "reduction handle {} was not made on this communicator, or was destroyed", number);
+    if (found->second.type != type)
+      return error(Code::invalid_argument, "reduction handle {} is for {}, not {}", number,
+                   to_text(found->second.type), to_text(type));
+    out.op = Op::premul_sum;
+    out.scalar = found->second;
+    return out;
+  }
+  static constexpr Op kOps[] = {Op::sum, Op::prod, Op::max, Op::min, Op::avg, Op::band, Op::bor, Op::bxor};
+  if (number < 0 || number >= gyreNumOps)
+    return error(Code::invalid_argument, "reduction {} does not exist", number);
+  out.op = kOps[number];
+  if (!is_defined(out.op, type))
+    return error(Code::invalid_argument, "{} is not defined for {}", to_text(out.op), to_text(type));
+  return out;
+}
+
+namespace {
+
+// Whether this rank reads `send` and writes `recv`.
+bool reads(const Request& r, int rank) {
+  const bool from_root = r.what == Collective::broadcast || r.what == Collective::scatter;
+  return r.what != Collective::recv && (!from_root || rank == r.root);
+}
+bool writes(const Request& r, int rank) {
+  const bool to_root = r.what == Collective::reduce || r.what == Collective::gather;
+  return r.what != Collective::send && (!to_root || rank == r.root);
+}
+
+Status check_uneven(const Request& r, int size) {
+  const auto n = static_cast<std::size_t>(size);
+  for (const auto* table : {&r.uneven.send_counts, &r.uneven.send_offsets, &r.uneven.recv_counts,
+                            &r.uneven.recv_offsets})
+    for (std::size_t i = 0; i < n && i < table->size(); ++i)
+      if ((*table)[i] > std::numeric_limits<std::size_t>::max() / 2 / size_of(r.type))
+        return error(Code::invalid_argument, "count or offset {} of rank {} is too large",
+                     (*table)[i], i);
+  return {};
+}
+
+}  // namespace
+
+Status check_request(const Request& r, int rank, int size) {
+  if (r.root < 0 || r.root >= size)
+    return error(Code::invalid_argument, "{} {} is not below the number of ranks, {}",
+                 is_point_to_point(r.what) ? "peer" : "root", r.root, size);
+  if (r.what == Collective::barrier) return {};
+  if (is_uneven(r.what)) return check_uneven(r, size);
+  if (r.count == 0) return {};
+  const std::size_t blocks = static_cast<std::size_t>(size);
+  if (r.count > std::numeric_limits<std::size_t>::max() / 2 / size_of(r.type) / blocks)
+    return error(Code::invalid_argument, "{} of {} {} on {} ranks overflows", to_text(r.what), r.count,
+                 to_text(r.type), size);
+  if (reads(r, rank) && !r.send)
+    return error(Code::invalid_argument, "{} of {} elements with a NULL send buffer", to_text(r.what),
+                 r.count);
+  if (writes(r, rank) && !r.recv)
+    return error(Code::invalid_argument, "{} of {} elements with a NULL receive buffer",
+                 to_text(r.what), r.count);
+  if (r.what == Collective::all_to_all && r.send == r.recv)
+    return error(Code::invalid_argument, "all_to_all cannot be in place");
+  return {};
+}
+
+}  // namespace gyre

@@ -1,0 +1,95 @@
+#include "core/choice.h"
+
+#include "base/param.h"
+#include "core/binding.h"
+#include "core/mesh.h"
+
+namespace gyre {
+
+GYRE_PARAM(algo, std::string, "auto",
+           "forces one algorithm wherever it is valid for the collective (see `gyre plan list`)");
+GYRE_PARAM(direct_ranks_max, std::int64_t, 16,
+           "most ranks of one host that exchange directly with each other; must match on all ranks");
+GYRE_PARAM(pull_min, Bytes, 128 << 10,
+           "smallest call for which plain memory is read by process_vm_readv; must match on all ranks");
+
+namespace {
+
+using enum Algorithm;
+// Beyond one host: below it latency counts, above it bandwidth.
+constexpr std::size_t kLatencyBytes = 32 << 10;
+
+}  // namespace
+
+Chooser::Chooser(const Layout& layout, bool deterministic)
+    : layout_(layout), deterministic_(deterministic) {
+  if (param_algo.get() != "auto")
+    if (auto parsed = parse_algorithm(param_algo.get())) forced_ = *parsed;
+}
+
+Status Chooser::check() const {
+  if (param_algo.get() == "auto") return {};
+  auto parsed = parse_algorithm(param_algo.get());
+  if (!parsed) return error(Code::invalid_usage, "GYRE_ALGO: {}", parsed.error().text);
+  for (const Entry& entry : catalog())
+    if (entry.algorithm == *parsed) return {};
+  return error(Code::invalid_usage, "GYRE_ALGO={}: no collective has it", param_algo.get());
+}
+
+bool Chooser::valid(Collective collective, Algorithm algorithm, int root) const {
+  const Entry* entry = find_entry(collective, algorithm);
+  if (!entry || (deterministic_ && !entry->rank_order)) return false;
+  const Shape shape{collective, algorithm, 0, root, &layout_};
+  return entry->valid(shape);
+}
+
+Algorithm Chooser::first_valid(const Request& request,
+                               std::initializer_list<Algorithm> wishes) const {
+  const int root = is_point_to_point(request.what) ? 0 : request.root;
+  for (const Algorithm wish : wishes)
+    if (valid(request.what, wish, root)) return wish;
+  for (const Entry& entry : catalog())
+    if (entry.collective == request.what && !entry.needs_windows &&
+        valid(request.what, entry.algorithm, root))
+      return entry.algorithm;
+  return pairwise;
+}
+
+bool Chooser::is_small(const Request& request) const {
+  if (request.what == Collective::barrier) return true;
+  if (layout_.size == 1) return true;
+  if (layout_.size > param_direct_ranks_max.get() || forced_) return false;
+  if (request.what == Collective::all_to_all_v) return false;  // sizes are not the same everywhere
+  return message_bytes(request) <= kSmallSlotBytes;
+}
+
+bool Chooser::agrees(const Request&) const {
+  return layout_.single_host() && layout_.size <= param_direct_ranks_max.get() && layout_.size > 1;
+}
+
+Choice Chooser::small(const Request& request) const {
+  return {first_valid(request, {one_shot, two_shot, pairwise, doubling}), EdgeKind::small};
+}
+
+Choice Chooser::large(const Request& request, const Reach& reached) const {
+  // Peers cannot read an input that its owner must scale first; uneven all-to-all offsets are private.
+  const bool private_data = request.op == Op::premul_sum || request.what == Collective::all_to_all_v;
+  const Reach reach = private_data ? Reach{} : reached;
+  if (forced_ && valid(request.what, *forced_, request.root)) {
+    const Entry* entry = find_entry(request.what, *forced_);
+    if (!entry->needs_windows || reach.mapped || (reach.pull && *forced_ == window_pull))
+      return {*forced_, EdgeKind::bulk};
+  }
+  const std::size_t bytes = message_bytes(request);
+  if (reach.mapped && !forced_ && valid(request.what, window_push, request.root))
+    return {window_push, EdgeKind::bulk};
+  if (reach.pull && !forced_ && bytes >= param_pull_min.get().count &&
+      valid(request.what, window_pull, request.root))
+    return {window_pull, EdgeKind::bulk};
+  if (agrees(request)) return {first_valid(request, {two_shot, pairwise, one_shot, ring}), EdgeKind::bulk};
+  if (bytes <= kLatencyBytes)
+    return {first_valid(request, {doubling, tree, binomial, circulant, pairwise}), EdgeKind::bulk};
+  return {first_valid(request, {ring, pairwise, two_shot}), EdgeKind::bulk};
+}
+
+}  // namespace gyre

@@ -1,0 +1,162 @@
+#include "core/mesh.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/log.h"
+#include "base/param.h"
+#include "transport/shm.h"
+#include "transport/tcp.h"
+
+namespace gyre {
+
+GYRE_PARAM(transport, std::string, "auto",
+           "auto: shared memory inside a host, TCP between hosts; shm: shared memory or an error; "
+           "tcp: TCP everywhere");
+GYRE_PARAM(fifo_limit, Bytes, 1ull << 30, "most FIFO memory of one rank in one communicator");
+
+namespace {
+
+constexpr std::uint32_t kSmallSlots = 16;
+
+}  // namespace
+
+FifoShape EdgeShapes::of(EdgeKind kind) const {
+  switch (kind) {
+    case EdgeKind::small: return {kSmallSlots, kSmallSlotBytes};
+    case EdgeKind::token: return {kSmallSlots, 0};
+    case EdgeKind::bulk:
+    case EdgeKind::point_to_point: break;
+  }
+  return {slots, slot_bytes};
+}
+
+auto Mesh::EdgeName::operator<=>(const EdgeName& other) const {
+  return std::tie(peer, key.kind, key.index, outgoing) <=>
+         std::tie(other.peer, other.key.kind, other.key.index, other.outgoing);
+}
+
+Mesh::Mesh(MeshOptions options) : options_(std::move(options)) {}
+
+Link* Mesh::link(int peer) const {
+  const auto found = links_.find(peer);
+  return found == links_.end() ? nullptr : found->second.get();
+}
+
+Result<std::vector<Edge*>> Mesh::bind(const Program& program, EdgeKind kind, Nanos deadline,
+                                      const std::atomic<bool>& abort) {
+  std::vector<int> missing;
+  for (const EdgeSpec& spec : program.edges)
+    if (!link(spec.peer)) missing.push_back(spec.peer);
+  std::sort(missing.begin(), missing.end());
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+  if (!missing.empty()) GYRE_TRY(connect(missing, deadline, abort));
+
+  std::vector<Edge*> out, waiting;
+  for (const EdgeSpec& spec : program.edges) {
+    const EdgeKey key{spec.token ? EdgeKind::token : kind, spec.index};
+    std::unique_ptr<Edge>& edge = edges_[EdgeName{spec.peer, key, spec.outgoing}];
+    if (!edge) {
+      Link* to = link(spec.peer);
+      edge = std::make_unique<Edge>(Edge{to, key, spec.outgoing, to->bell(), {}, {}});
+      if (spec.outgoing)
+        waiting.push_back(edge.get());
+      else
+        edge->reader = GYRE_TRY(to->incoming(key, options_.shapes.of(key.kind)));
+    }
+    out.push_back(edge.get());
+  }
+  GYRE_TRY(open_outgoing(waiting, deadline, abort));
+  return out;
+}
+
+// Peers open their incoming ends in their own time: asks round by round until all are there.
+Status Mesh::open_outgoing(std::vector<Edge*>& waiting, Nanos deadline,
+                           const std::atomic<bool>& abort) {
+  for (int round = 0; !waiting.empty(); ++round) {
+    for (std::size_t i = 0; i < waiting.size();) {
+      Edge& edge = *waiting[i];
+      const auto writer =
+          GYRE_TRY(edge.link->outgoing(edge.key, options_.shapes.of(edge.key.kind)));
+      if (!writer) {
+        ++i;
+        continue;
+      }
+      edge.writer = *writer;
+      waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if (waiting.empty()) break;
+    const int peer = waiting.front()->link->peer();
+    if (abort.load(std::memory_order_relaxed)) return error(Code::aborted, "aborted while connecting");
+    if (deadline != kNever && now_ns() > deadline)
+      return error(Code::timeout, "rank {} did not join the operation in time", peer).blame(peer);
+    if (round % 64 == 63) {
+      for (Edge* edge : waiting) GYRE_TRY(check_peer(*edge->link));
+    }
+    if (round < 256) {
+      sched_yield();
+    } else {
+      const timespec pause{0, 200'000};
+      nanosleep(&pause, nullptr);
+    }
+  }
+  return {};
+}
+
+Status Mesh::check_peer(Link& link) const {
+  if (desk_)
+    if (auto word = desk_->farewell()) return Error{word->code, word->culprit, word->text};
+  const PeerNews news = GYRE_TRY(link.check());
+  if (news.farewell) return Error{news.farewell->code, news.farewell->culprit, news.farewell->text};
+  if (news.left)
+    return error(Code::remote, "rank {} has left: it destroyed its communicator", link.peer())
+        .blame(link.peer());
+  return {};
+}
+
+Status Mesh::connect(std::span<const int> peers, Nanos deadline, const std::atomic<bool>& abort) {
+  const std::string& wish = param_transport.get();
+  if (wish != "auto" && wish != "shm" && wish != "tcp")
+    return error(Code::invalid_usage, "GYRE_TRANSPORT='{}' is none of auto, shm, tcp", wish);
+  std::vector<Peer> calls;
+  for (const int peer : peers) calls.push_back({peer, card(peer)});
+  const Call call{.comm = options_.comm, .rank = options_.rank, .tcp_only = wish == "tcp"};
+  std::vector<Connection> connections =
+      GYRE_TRY(options_.doorway->connect(call, calls, deadline, abort));
+  std::vector<Connection> local;
+  for (Connection& connection : connections) {
+    if (connection.socket.is_unix()) {
+      local.push_back(std::move(connection));
+      continue;
+    }
+    if (wish == "shm")
+      return error(Code::invalid_usage, "GYRE_TRANSPORT=shm, but rank {} ({}) shares no memory with us",
+                   connection.rank, where_text(card(connection.rank)))
+          .blame(connection.rank);
+    GYRE_LOG(info, "opened link rank {} -> {} over tcp {}", options_.rank, connection.rank,
+             connection.socket.ends());
+    links_[connection.rank] = GYRE_TRY(
+        make_tcp_link(connection.rank, connection.socket.release(), param_fifo_limit.get().count));
+  }
+  return share_memory(std::move(local), deadline);
+}
+
+Status Mesh::share_memory(std::vector<Connection> local, Nanos deadline) {
+  if (local.empty()) return {};
+  if (!desk_) desk_ = GYRE_TRY(Desk::create(param_fifo_limit.get().count));
+  for (Connection& connection : local)
+    GYRE_TRY_WHILE(greet_shm(connection.socket.fd(), *desk_), "greeting rank {}", connection.rank);
+  for (Connection& connection : local) {
+    const int peer = connection.rank;
+    const bool same_process = process(peer) == process(options_.rank);
+    const ShmEnds ends{options_.rank, peer, desk_.get(), same_process};
+    std::unique_ptr<Link> link = GYRE_TRY(meet_shm(connection.socket.release(), ends, deadline));
+    GYRE_LOG(info, "opened link rank {} -> {} over {}", options_.rank, peer, link->name());
+    links_[peer] = std::move(link);
+  }
+  return {};
+}
+
+}  // namespace gyre

@@ -1,0 +1,84 @@
+// The mesh: this rank's links to the peers of one communicator, made on first use, and the edges
+// that plans ask for. Knows how two ranks come to share memory or a socket. Does not know plans'
+// meaning or when an operation runs.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "collectives/plan.h"
+#include "core/doorway.h"
+#include "exec/edge.h"
+#include "transport/desk.h"
+#include "transport/link.h"
+
+namespace gyre {
+
+// FIFO shapes by kind of edge; the same on all ranks of a communicator.
+struct EdgeShapes {
+  std::uint32_t slot_bytes = 128 << 10;
+  std::uint32_t slots = 4;
+  FifoShape of(EdgeKind kind) const;
+};
+inline constexpr std::uint32_t kSmallSlotBytes = 4096;
+
+// What the mesh knows of each rank.
+struct RankCard {
+  PeerCard peer;
+  std::uint64_t process = 0;  // equal for ranks of one process
+};
+
+struct MeshOptions {
+  std::uint64_t comm = 0;  // names the communicator within the job
+  int rank = 0;
+  std::vector<RankCard> cards;  // by rank
+  std::shared_ptr<Doorway> doorway;
+  EdgeShapes shapes;
+};
+
+class Mesh {
+ public:
+  explicit Mesh(MeshOptions options);
+
+  // Edges for `program`, in its order; `kind` for those with data. Makes missing links and FIFOs and
+  // waits for the peers to do the same. Collective over the ranks that share edges.
+  // Fails: timeout or remote naming the rank, aborted, system, invalid-usage (transports differ).
+  Result<std::vector<Edge*>> bind(const Program& program, EdgeKind kind, Nanos deadline,
+                                  const std::atomic<bool>& abort);
+
+  // nullptr while there is no link. Links are never removed.
+  Link* link(int peer) const;
+  const std::map<int, std::unique_ptr<Link>>& links() const { return links_; }
+  Desk* desk() const { return desk_.get(); }
+  const EdgeShapes& shapes() const { return options_.shapes; }
+  const PeerCard& card(int rank) const { return options_.cards[static_cast<std::size_t>(rank)].peer; }
+  std::uint64_t process(int rank) const {
+    return options_.cards[static_cast<std::size_t>(rank)].process;
+  }
+  // Ok while the peer is there; its farewell, or that it left or died, otherwise.
+  Status check_peer(Link& link) const;
+  const std::shared_ptr<Doorway>& doorway() const { return options_.doorway; }
+  const std::vector<RankCard>& cards() const { return options_.cards; }
+
+ private:
+  struct EdgeName {
+    int peer;
+    EdgeKey key;
+    bool outgoing;
+    auto operator<=>(const EdgeName& other) const;
+    bool operator==(const EdgeName&) const = default;
+  };
+  Status connect(std::span<const int> peers, Nanos deadline, const std::atomic<bool>& abort);
+  Status share_memory(std::vector<Connection> local, Nanos deadline);
+  Status open_outgoing(std::vector<Edge*>& waiting, Nanos deadline, const std::atomic<bool>& abort);
+
+  MeshOptions options_;
+  std::unique_ptr<Desk> desk_;  // made with the first local peer
+  std::map<int, std::unique_ptr<Link>> links_;
+  std::map<EdgeName, std::unique_ptr<Edge>> edges_;
+};
+
+}  // namespace gyre

@@ -1,0 +1,336 @@
+#include "core/task.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/communicator.h"
+
+namespace gyre {
+
+namespace {
+
+// How this rank's buffers can be reached, for every local peer: 28 of a slot's 32 inline bytes.
+struct BufferCard {
+  std::uint64_t send_at, recv_at;      // offset in the window, or the bare address
+  std::uint32_t send_window, recv_window;
+  std::uint32_t can_pull;              // this rank can copy from all local peers
+};
+static_assert(sizeof(BufferCard) <= kInlineBytes);
+constexpr std::size_t kCardBytes = sizeof(BufferCard);
+
+// Mapped windows need no slots: chunks are only as small as a stop must be noticed between them.
+constexpr std::size_t kWindowChunkBytes = 4 << 20;
+
+// Ranks whose first exchange is with everyone, over the same small edges.
+bool symmetric(Collective what) {
+  switch (what) {
+    case Collective::all_reduce:
+    case Collective::all_gather:
+    case Collective::all_gather_v:
+    case Collective::reduce_scatter:
+    case Collective::reduce_scatter_v:
+    case Collective::all_to_all:
+    case Collective::barrier: return true;
+    default: return false;
+  }
+}
+
+std::size_t buffer_elems(std::size_t count, int blocks) {
+  return count * static_cast<std::size_t>(blocks);
+}
+
+// Elements in the send and the receive buffer of this rank.
+std::pair<std::size_t, std::size_t> extents(const Request& r, int rank, int size) {
+  const auto all = [&] { return buffer_elems(r.count, size); };
+  const auto span = [](const std::vector<std::size_t>& counts, const std::vector<std::size_t>& at) {
+    std::size_t end = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) end = std::max(end, at[i] + counts[i]);
+    return end;
+  };
+  const Uneven& u = r.uneven;
+  switch (r.what) {
+    case Collective::all_gather: return {r.count, all()};
+    case Collective::gather: return {r.count, rank == r.root ? all() : 0};
+    case Collective::reduce_scatter: return {all(), r.count};
+    case Collective::scatter: return {rank == r.root ? all() : 0, r.count};
+    case Collective::all_to_all: return {all(), all()};
+    case Collective::broadcast: return {rank == r.root ? r.count : 0, r.count};
+    case Collective::reduce: return {r.count, rank == r.root ? r.count : 0};
+    case Collective::all_gather_v:
+      return {u.send_counts[static_cast<std::size_t>(rank)], span(u.send_counts, u.send_offsets)};
+    case Collective::reduce_scatter_v:
+      return {span(u.send_counts, u.send_offsets), u.send_counts[static_cast<std::size_t>(rank)]};
+    case Collective::all_to_all_v:
+      return {span(u.send_counts, u.send_offsets), span(u.recv_counts, u.recv_offsets)};
+    default: return {r.count, r.count};
+  }
+}
+
+}  // namespace
+
+// What one agreement leaves behind, kept by the communicator's one task between calls.
+struct CollectiveTask::Agreement {
+  BufferCard mine{};
+  std::vector<BufferCard> cards;
+  std::vector<PeerWindow> windows;
+};
+
+CollectiveTask::CollectiveTask(Communicator& comm)
+    : comm_(comm), agreement_(std::make_unique<Agreement>()) {}
+CollectiveTask::~CollectiveTask() = default;
+
+void CollectiveTask::begin(const Request& request) {
+  request_ = &request;
+  failure_.reset();
+  const std::uint64_t sequence = comm_.next_sequence();
+  call_ = signature_of(request, sequence);
+  comm_.status_page().start(sequence, call_);
+}
+
+Status CollectiveTask::prepare() {
+  const Chooser& chooser = comm_.chooser();
+  if (chooser.is_small(*request_)) {
+    phase_ = Phase::main;
+    return start_main(chooser.small(*request_));
+  }
+  if (chooser.agrees(*request_)) return start_agree();
+  phase_ = Phase::main;
+  return start_main(chooser.large(*request_, {}));
+}
+
+// Where the buffers are, told to all; also the first exchange of the call, so that a mismatch shows
+// before anything has moved.
+Status CollectiveTask::start_agree() {
+  phase_ = Phase::agree;
+  Agreement& a = *agreement_;
+  BoundPlan* plan = GYRE_TRY(
+      comm_.plan({Algorithm::one_shot, EdgeKind::small}, Collective::all_gather, 0));
+  const auto [send_elems, recv_elems] = extents(*request_, comm_.rank(), comm_.size());
+  const std::size_t elem = size_of(request_->type);
+  a.mine = {};
+  a.mine.send_at = reinterpret_cast<std::uint64_t>(request_->send);
+  a.mine.recv_at = reinterpret_cast<std::uint64_t>(request_->recv);
+  RegionRef send = find_region(request_->send, send_elems * elem);
+  RegionRef recv = find_region(request_->recv, recv_elems * elem);
+  a.mine.can_pull = 1;
+  for (const auto& [peer, link] : comm_.mesh().links()) {
+    if (send) GYRE_TRY(link->announce(send));
+    if (recv && recv != send) GYRE_TRY(link->announce(recv));
+    a.mine.can_pull &= link->can_pull();
+  }
+  auto place = [](const RegionRef& region, std::uint64_t& at, std::uint32_t& window) {
+    if (!region) return;
+    window = region->id;
+    at -= reinterpret_cast<std::uint64_t>(region->base);
+  };
+  place(send, a.mine.send_at, a.mine.send_window);
+  place(recv, a.mine.recv_at, a.mine.recv_window);
+
+  const auto n = static_cast<std::size_t>(comm_.size());
+  a.cards.resize(n);
+  work_ = {};
+  work_.call = call_;
+  work_.type = Type::u8;
+  work_.ranks = comm_.size();
+  work_.input = reinterpret_cast<std::uintptr_t>(&a.mine) - static_cast<std::size_t>(comm_.rank()) * kCardBytes;
+  work_.output = reinterpret_cast<std::uintptr_t>(a.cards.data());
+  work_.geometry = {.total_elems = n * kCardBytes, .block_elems = kCardBytes,
+                    .chunk_elems = kSmallSlotBytes, .loops = 1};
+  work_.tolerant = true;
+  runner_ = plan->runner.get();
+  runner_->start(work_);
+  return {};
+}
+
+// All ranks see the same cards, so all come to the same reach.
+Status CollectiveTask::finish_agree() {
+  Agreement& a = *agreement_;
+  Reach reach{.mapped = true, .pull = true};
+  const bool one_process = comm_.all_in_one_process();
+  for (std::size_t r = 0; r < a.cards.size(); ++r) {
+    const auto [send_elems, recv_elems] = extents(*request_, static_cast<int>(r), comm_.size());
+    const BufferCard& card = a.cards[r];
+    if (send_elems > 0 && card.send_window == 0 && !one_process) reach.mapped = false;
+    if (recv_elems > 0 && card.recv_window == 0 && !one_process) reach.mapped = false;
+    if (!card.can_pull) reach.pull = false;
+  }
+  const Choice choice = comm_.chooser().large(*request_, reach);
+  const Entry* entry = find_entry(request_->what, choice.algorithm);
+  if (entry && entry->needs_windows) GYRE_TRY(map_windows());
+  phase_ = Phase::main;
+  return start_main(choice);
+}
+
+Status CollectiveTask::map_windows() {
+  Agreement& a = *agreement_;
+  const int n = comm_.size();
+  a.windows.assign(static_cast<std::size_t>(n), {});
+  for (int r = 0; r < n; ++r) {
+    if (r == comm_.rank()) continue;
+    Link* link = comm_.mesh().link(r);
+    const BufferCard& card = a.cards[static_cast<std::size_t>(r)];
+    PeerWindow& window = a.windows[static_cast<std::size_t>(r)];
+    window.input = GYRE_TRY(link->map({card.send_window, card.send_at}));
+    window.output = GYRE_TRY(link->map({card.recv_window, card.recv_at}));
+    window.remote_input = card.send_at;
+    window.remote_output = card.recv_at;
+    if (!window.input || !window.output) window.link = link;
+    // Virtual bases, as the owner's own Work has them.
+    Work theirs = bind_work(*request_, Program{}, r, n, kSmallSlotBytes, tables_);
+    const std::uintptr_t send_shift = theirs.input - reinterpret_cast<std::uintptr_t>(request_->send);
+    const std::uintptr_t recv_shift = theirs.output - reinterpret_cast<std::uintptr_t>(request_->recv);
+    if (window.input) window.input += static_cast<std::ptrdiff_t>(send_shift);
+    if (window.output) window.output += static_cast<std::ptrdiff_t>(recv_shift);
+    window.remote_input += send_shift;
+    window.remote_output += recv_shift;
+  }
+  return {};
+}
+
+Status CollectiveTask::start_main(const Choice& choice) {
+  const Request& request = *request_;
+  const bool rooted = request.what == Collective::broadcast || request.what == Collective::reduce ||
+                      request.what == Collective::gather || request.what == Collective::scatter;
+  // A barrier among few is an all_gather of nothing: its signature meets other calls' first messages.
+  const bool pairs = request.what == Collective::barrier && choice.algorithm == Algorithm::one_shot;
+  const Collective built = pairs ? Collective::all_gather : request.what;
+  BoundPlan* plan = GYRE_TRY(comm_.plan(choice, built, rooted ? request.root : 0));
+  const bool small = choice.kind == EdgeKind::small;
+  const Entry* entry = find_entry(built, choice.algorithm);
+  std::size_t chunk_bytes = small ? kSmallSlotBytes : comm_.mesh().shapes().slot_bytes;
+  const bool windows = entry && entry->needs_windows;
+  if (choice.algorithm == Algorithm::window_push) chunk_bytes = kWindowChunkBytes;
+  work_ = bind_work(request, plan->program, comm_.rank(), comm_.size(), chunk_bytes, tables_);
+  if (request.what == Collective::barrier) work_.loops_min = 1;
+  work_.call = call_;
+  work_.windows = windows ? agreement_->windows.data() : nullptr;
+  work_.tolerant = small && symmetric(request.what);
+  if (request.op == Op::premul_sum) {
+    const void* from = request.scalar.pointer ? request.scalar.pointer : request.scalar.value.data();
+    std::memcpy(scalar_.data(), from, size_of(request.type));
+    work_.scale = scalar_.data();
+  }
+  runner_ = plan->runner.get();
+  runner_->start(work_);
+  return {};
+}
+
+Turn CollectiveTask::turn() {
+  const Turn turn = runner_->turn();
+  if (turn != Turn::done || phase_ == Phase::main) return turn;
+  Status status = finish_agree();
+  if (!status) {
+    failure_ = status.take_error();
+    work_.tolerant = false;
+    return Turn::failed;
+  }
+  return Turn::moved;
+}
+
+Error CollectiveTask::take_failure() {
+  if (failure_) return *std::move(failure_);
+  return *runner_->failure();
+}
+
+PointToPointTask::PointToPointTask(Communicator& comm, std::vector<Request> requests)
+    : comm_(comm), requests_(std::move(requests)) {}
+
+// Sends to oneself meet their receives in order; the rest queue up per peer and direction.
+Status PointToPointTask::prepare() {
+  GYRE_TRY(copy_to_self());
+  if (!requests_.empty()) call_ = signature_of(requests_.front(), 0);
+  std::map<std::pair<int, Collective>, std::size_t> index;
+  Program edges;  // all of the group's edges at once, so that links are made side by side
+  for (const Request& request : requests_) {
+    if (request.root == comm_.rank()) continue;
+    const auto [at, fresh] = index.try_emplace({request.root, request.what}, queues_.size());
+    if (fresh) {
+      queues_.emplace_back();
+      edges.edges.push_back({.peer = request.root, .index = kPointToPointEdge,
+                             .outgoing = request.what == Collective::send});
+    }
+    queues_[at->second].waiting.push_back(&request);
+  }
+  GYRE_TRY(comm_.mesh().bind(edges, EdgeKind::point_to_point, comm_.operation_deadline(),
+                             comm_.stop_word()));
+  for (auto& [name, at] : index) {
+    BoundPlan* plan = GYRE_TRY(
+        comm_.plan({Algorithm::pairwise, EdgeKind::point_to_point}, name.second, name.first));
+    queues_[at].runner = plan->runner.get();
+    queues_[at].program = &plan->program;
+    for (Link* link : plan->runner->posted_links())
+      if (std::find(posted_links_.begin(), posted_links_.end(), link) == posted_links_.end())
+        posted_links_.push_back(link);
+  }
+  return {};
+}
+
+Status PointToPointTask::copy_to_self() {
+  std::deque<const Request*> sends;
+  std::deque<const Request*> receives;
+  for (const Request& request : requests_) {
+    if (request.root != comm_.rank()) continue;
+    (request.what == Collective::send ? sends : receives).push_back(&request);
+  }
+  for (; !sends.empty() && !receives.empty(); sends.pop_front(), receives.pop_front()) {
+    const Request& from = *sends.front();
+    const Request& to = *receives.front();
+    if (from.count != to.count || from.type != to.type)
+      return error(Code::invalid_usage, "rank {} sends itself {} {} but receives {} {}", comm_.rank(),
+                   from.count, to_text(from.type), to.count, to_text(to.type));
+    if (from.count > 0) std::memmove(to.recv, from.send, from.count * size_of(from.type));
+  }
+  if (!sends.empty() || !receives.empty())
+    return error(Code::invalid_usage,
+                 "rank {} sends to itself without a matching receive in the same group", comm_.rank());
+  return {};
+}
+
+Status PointToPointTask::start_next(Queue& queue) {
+  const Request& request = *queue.waiting.front();
+  Work work = bind_work(request, *queue.program, comm_.rank(), comm_.size(),
+                        comm_.mesh().shapes().slot_bytes, tables_);
+  work.call = signature_of(request, 0);
+  // An empty message is still one step on the edge, so that it meets its partner.
+  work.loops_min = 1;
+  queue.runner->start(work);
+  queue.busy = true;
+  return {};
+}
+
+Turn PointToPointTask::turn() {
+  bool moved = false, pending = false;
+  for (Queue& queue : queues_) {
+    while (queue.busy || !queue.waiting.empty()) {
+      if (!queue.busy) (void)start_next(queue);
+      const Turn turn = queue.runner->turn();
+      if (turn == Turn::failed) {
+        failure_ = *queue.runner->failure();
+        return Turn::failed;
+      }
+      moved |= turn != Turn::stuck;
+      if (turn != Turn::done) {
+        pending = true;
+        break;
+      }
+      queue.waiting.pop_front();
+      queue.busy = false;
+    }
+  }
+  if (!pending) return Turn::done;
+  return moved ? Turn::moved : Turn::stuck;
+}
+
+Error PointToPointTask::take_failure() { return *std::move(failure_); }
+
+std::vector<Edge*> PointToPointTask::blocked() {
+  std::vector<Edge*> out;
+  for (Queue& queue : queues_) {
+    if (!queue.busy) continue;
+    const auto more = queue.runner->blocked();
+    out.insert(out.end(), more.begin(), more.end());
+  }
+  return out;
+}
+
+}  // namespace gyre

@@ -1,0 +1,51 @@
+#include "core/waiter.h"
+
+#include <poll.h>
+#include <sched.h>
+
+#include <algorithm>
+
+#include "base/hd.h"
+
+namespace gyre {
+
+int usable_cores() {
+  static const int cores = [] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+    return std::max(1, CPU_COUNT(&set));
+  }();
+  return cores;
+}
+
+Waiter::Waiter(int runners) : spins_(runners > usable_cores() ? 8 : 20'000) {}
+
+bool Waiter::pause() {
+  ++round_;
+  if (round_ < spins_) {
+    cpu_pause();
+    return round_ % 8192 == 0;
+  }
+  sched_yield();
+  return round_ % 512 == 0;
+}
+
+// A link with a descriptor wakes poll(2); a bell wakes the futex. With both kinds the sleep is short,
+// since one cannot wake the other.
+void Waiter::doze(Bell* bell, std::uint32_t rings, const std::vector<Link*>& links) {
+  std::vector<pollfd> waits;
+  for (Link* link : links)
+    if (link->wait_descriptor() >= 0)
+      waits.push_back({link->wait_descriptor(), link->wait_events(), 0});
+  const unsigned naps = round_ - spins_ - kYields;
+  const Nanos span = std::min<Nanos>(1_ms + 100'000 * static_cast<Nanos>(naps), 8_ms);
+  if (!waits.empty())
+    poll(waits.data(), waits.size(), bell ? 1 : static_cast<int>(span / 1'000'000));
+  else if (bell)
+    sleep_on(*bell, rings, span);
+  else
+    poll(nullptr, 0, 1);
+}
+
+}  // namespace gyre
