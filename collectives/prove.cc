@@ -15,8 +15,8 @@ using Clock = std::vector<std::uint32_t>;  // per lane: its turns known to have 
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-// Lanes with own_loops differ from block to block, and some have nothing to do; but in a case of one
-// loop every block has it, so that none is left out of the proof.
+// Lanes with own_loops differ from block to block, and some have nothing to do; but in a case of
+// one loop every block has it, so that none is left out of the proof.
 std::uint64_t own_loops(std::int32_t extent_key, int loops) {
   return static_cast<std::uint64_t>(loops == 1 ? 1 : (extent_key + 1) % (loops + 1));
 }
@@ -102,7 +102,6 @@ class Proof {
   std::string fault_;
   int roundings_ = 0;
   bool rank_order_ = true;
-  std::uint64_t rank_order_tree_ = values_.rank_order_tree();
 };
 
 std::uint64_t Proof::loops_of(int rank, const Lane& lane) const {
@@ -301,7 +300,8 @@ void Proof::check_block(int rank, std::int32_t block, const Content& content,
       else if (trees.try_emplace(spot, value.tree).first->second != value.tree)
         fault_ = name + " is added in another order than elsewhere";
       roundings_ = std::max(roundings_, value.roundings);
-      if (everyone) rank_order_ = rank_order_ && value.tree == rank_order_tree_;
+      if (everyone)
+        rank_order_ = rank_order_ && value.tree == values_.rank_order_tree(content.piece);
     }
 }
 

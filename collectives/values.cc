@@ -14,15 +14,30 @@ std::uint64_t mix(std::uint64_t hash, std::uint64_t next) {
   return hash ^ (hash >> 32);
 }
 
-std::uint64_t leaf_tree(int rank) { return mix(1, static_cast<std::uint64_t>(rank)); }
-
 }  // namespace
 
-std::uint64_t Values::rank_order_tree() const {
-  if (ranks_ == 1) return leaf_tree(0);
+std::uint64_t Values::leaf_tree(std::int32_t piece, int rank) const {
+  const std::int32_t from_piece = (rank - piece % ranks_ + ranks_) % ranks_;
+  return mix(1, static_cast<std::uint64_t>(from_piece));
+}
+
+std::uint64_t Values::rank_order_tree(std::int32_t piece) const {
+  if (ranks_ == 1) return leaf_tree(piece, 0);
   auto tree = static_cast<std::uint64_t>(ranks_);
-  for (int rank = 0; rank < ranks_; ++rank) tree = mix(tree, leaf_tree(rank));
+  for (int rank = 0; rank < ranks_; ++rank) tree = mix(tree, leaf_tree(piece, rank));
   return tree;
+}
+
+int Values::rotated(int id, int by) {
+  Value value = (*this)[id];
+  value.spot.piece = (value.spot.piece + by) % ranks_;
+  std::vector<std::uint64_t> turned(words_, 0);
+  for (int rank = 0; rank < ranks_; ++rank) {
+    if (!has(id, rank)) continue;
+    const auto moved = static_cast<std::size_t>((rank + by) % ranks_);
+    turned[moved / 64] |= std::uint64_t{1} << (moved % 64);
+  }
+  return add(value, turned);
 }
 
 int Values::add(const Value& value, std::vector<std::uint64_t> members) {
@@ -34,7 +49,7 @@ int Values::add(const Value& value, std::vector<std::uint64_t> members) {
 int Values::leaf(const Spot& spot, int rank) {
   std::vector<std::uint64_t> members(words_, 0);
   members[static_cast<std::size_t>(rank) / 64] |= std::uint64_t{1} << (rank % 64);
-  return add({.spot = spot, .tree = leaf_tree(rank)}, members);
+  return add({.spot = spot, .tree = leaf_tree(spot.piece, rank)}, members);
 }
 
 int Values::combine(std::span<const int> sources, std::string& why) {

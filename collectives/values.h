@@ -36,8 +36,10 @@ class Values {
   int finish(int id);
 
   const Value& operator[](int id) const { return values_[static_cast<std::size_t>(id)]; }
+  // What this value is on a rank `by` above: piece and ranks moved by `by`, mod the ranks.
+  int rotated(int id, int by);
   // The tree of one move over all ranks in rank order.
-  std::uint64_t rank_order_tree() const;
+  std::uint64_t rank_order_tree(std::int32_t piece) const;
   // Every rank's part exactly once, or just that of `rank`.
   bool has_everyone(int id) const;
   bool has_only(int id, int rank) const;
@@ -46,6 +48,8 @@ class Values {
  private:
   bool has(int id, int rank) const;
   int add(const Value& value, std::vector<std::uint64_t> members);
+  // Counted from the piece, so that rotation changes no tree.
+  std::uint64_t leaf_tree(std::int32_t piece, int rank) const;
   std::span<const std::uint64_t> members(int id) const {
     return {members_.data() + static_cast<std::size_t>(id) * words_, words_};
   }
