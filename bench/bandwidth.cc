@@ -6,9 +6,12 @@ double bus_factor(BusRule rule, int ranks) {
   if (ranks < 2) return 0;
   const double shared = static_cast<double>(ranks - 1) / ranks;
   switch (rule) {
-    case BusRule::all_reduce: return 2 * shared;
-    case BusRule::shared: return shared;
-    case BusRule::whole: return 1;
+    case BusRule::all_reduce:
+      return 2 * shared;
+    case BusRule::shared:
+      return shared;
+    case BusRule::whole:
+      return 1;
   }
   return 0;
 }

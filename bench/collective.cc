@@ -6,9 +6,12 @@ namespace perf {
 
 std::size_t block_count(Blocks blocks, int ranks) {
   switch (blocks) {
-    case Blocks::one: return 1;
-    case Blocks::per_rank: return static_cast<std::size_t>(ranks);
-    case Blocks::two_per_rank: return 2 * static_cast<std::size_t>(ranks);
+    case Blocks::one:
+      return 1;
+    case Blocks::per_rank:
+      return static_cast<std::size_t>(ranks);
+    case Blocks::two_per_rank:
+      return 2 * static_cast<std::size_t>(ranks);
   }
   return 0;
 }

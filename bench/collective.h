@@ -56,7 +56,7 @@ struct Collective {
   Blocks sent = Blocks::one;
   Blocks received = Blocks::one;
   InPlace in_place = InPlace::none;
-  bool divides = false;    // "size" is the sum of one block per rank
+  bool divides = false;  // "size" is the sum of one block per rank
   bool reduces = false;
   bool rooted = false;
   bool identical = false;  // every rank's result is the same

@@ -128,8 +128,11 @@ std::string json_text(const Options& options, const Results& results, double flo
   json["config"] = config_json(options);
   Json devices = Json::array();
   for (const RankCard& rank : results.ranks)
-    devices.push_back({{"rank", rank.rank}, {"pid", rank.pid}, {"host", rank.host},
-                       {"cpu", rank.cpu}, {"device", "host memory"}});
+    devices.push_back({{"rank", rank.rank},
+                       {"pid", rank.pid},
+                       {"host", rank.host},
+                       {"cpu", rank.cpu},
+                       {"device", "host memory"}});
   json["config"]["devices"] = devices;
   json["results"] = Json::array();
   for (const Row& row : results.rows) json["results"].push_back(row_json(options, row));

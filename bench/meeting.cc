@@ -44,9 +44,9 @@ Page::Page(void* memory, int seats, std::size_t bytes)
 }
 
 std::unique_ptr<Page> Page::create(int seats) {
-  const std::size_t bytes = head_bytes(sizeof(Head)) + static_cast<std::size_t>(seats) * sizeof(Seat);
-  void* memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  const std::size_t bytes =
+      head_bytes(sizeof(Head)) + static_cast<std::size_t>(seats) * sizeof(Seat);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   return std::unique_ptr<Page>(new Page(memory, seats, bytes));
 }

@@ -60,8 +60,8 @@ void write_words(void* out, std::size_t count, const Draw& draw) {
 }  // namespace
 
 std::uint64_t encode_float(double value, int exponent_bits, int mantissa_bits) {
-  const std::uint64_t sign = std::signbit(value) ? std::uint64_t{1} << (exponent_bits + mantissa_bits)
-                                                 : 0;
+  const std::uint64_t sign =
+      std::signbit(value) ? std::uint64_t{1} << (exponent_bits + mantissa_bits) : 0;
   if (value == 0) return sign;
   const int bias = (1 << (exponent_bits - 1)) - 1;
   int exponent = 0;
@@ -157,15 +157,33 @@ std::uint64_t Oracle::reduced_integer(std::uint64_t hash) const {
     const std::uint64_t one = operand(hash, rank);
     const bool below = type_.kind == Kind::sint ? extended(one) < extended(all) : one < all;
     switch (op_) {
-      case Op::sum: all = is_bool ? (all | one) : all + one; break;
-      case Op::avg: all += one; break;
-      case Op::mulsum: all += one * static_cast<std::uint64_t>(scalar_of(rank)); break;
-      case Op::prod: all *= one; break;
-      case Op::max: all = below ? all : one; break;
-      case Op::min: all = below ? one : all; break;
-      case Op::band: all &= one; break;
-      case Op::bor: all |= one; break;
-      case Op::bxor: all ^= one; break;
+      case Op::sum:
+        all = is_bool ? (all | one) : all + one;
+        break;
+      case Op::avg:
+        all += one;
+        break;
+      case Op::mulsum:
+        all += one * static_cast<std::uint64_t>(scalar_of(rank));
+        break;
+      case Op::prod:
+        all *= one;
+        break;
+      case Op::max:
+        all = below ? all : one;
+        break;
+      case Op::min:
+        all = below ? one : all;
+        break;
+      case Op::band:
+        all &= one;
+        break;
+      case Op::bor:
+        all |= one;
+        break;
+      case Op::bxor:
+        all ^= one;
+        break;
     }
   }
   return op_ == Op::avg ? divided(all) : all & mask_;
@@ -176,13 +194,20 @@ std::uint64_t Oracle::reduced_real(std::uint64_t hash) const {
   for (int rank = 1; rank < ranks_; ++rank) {
     const std::int64_t one = step_of(hash, rank);
     switch (op_) {
-      case Op::max: all = std::max(all, one); break;
-      case Op::min: all = std::min(all, one); break;
-      case Op::mulsum: all += one * scalar_of(rank); break;
+      case Op::max:
+        all = std::max(all, one);
+        break;
+      case Op::min:
+        all = std::min(all, one);
+        break;
+      case Op::mulsum:
+        all += one * scalar_of(rank);
+        break;
       case Op::prod:  // exponents add, signs meet in the lowest bit
         all = 2 * ((all >> 1) + (one >> 1) - kProductRanks) + ((all ^ one) & 1);
         break;
-      default: all += one;
+      default:
+        all += one;
     }
   }
   return result_bits_[static_cast<std::size_t>(all + kStepsMax)];
@@ -196,10 +221,14 @@ template <class Draw>
 void Oracle::write(void* out, std::size_t first, std::size_t count, const Draw& draw) const {
   const auto at = [&](std::size_t i) { return draw(hash_of(first + i)); };
   switch (type_.bytes) {
-    case 1: return write_words<std::uint8_t>(out, count, at);
-    case 2: return write_words<std::uint16_t>(out, count, at);
-    case 4: return write_words<std::uint32_t>(out, count, at);
-    default: return write_words<std::uint64_t>(out, count, at);
+    case 1:
+      return write_words<std::uint8_t>(out, count, at);
+    case 2:
+      return write_words<std::uint16_t>(out, count, at);
+    case 4:
+      return write_words<std::uint32_t>(out, count, at);
+    default:
+      return write_words<std::uint64_t>(out, count, at);
   }
 }
 
@@ -219,8 +248,8 @@ std::int64_t Oracle::compare(const void* got, std::size_t first, std::size_t cou
       const std::uint64_t a = load(here + i * type_.bytes, type_.bytes);
       const std::uint64_t b = load(want.data() + i * type_.bytes, type_.bytes);
       if (a == b) continue;
-      const bool near = tolerance_ > 0 &&
-                        std::abs(place_of(a, mask_) - place_of(b, mask_)) <= tolerance_;
+      const bool near =
+          tolerance_ > 0 && std::abs(place_of(a, mask_) - place_of(b, mask_)) <= tolerance_;
       if (!near) ++wrong;
     }
   }

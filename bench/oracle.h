@@ -1,10 +1,10 @@
 // What every rank puts in and what must come out. Knows hash(seed, rank, index) and arithmetic of
 // its own. Does not know gyre: a shared mistake could not show.
 //
-// Inputs of reductions are drawn so that every partial sum or product, in any order and grouping, is
-// exact in the type itself: small integers on as many ranks as the mantissa carries, powers of two
-// for products, full-range bits for integers (which wrap). So results compare bit for bit; the one
-// exception is the average of floats, which is allowed 2 units in the last place.
+// Inputs of reductions are drawn so that every partial sum or product, in any order and grouping,
+// is exact in the type itself: small integers on as many ranks as the mantissa carries, powers of
+// two for products, full-range bits for integers (which wrap). So results compare bit for bit; the
+// one exception is the average of floats, which is allowed 2 units in the last place.
 #pragma once
 
 #include <array>

@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<const char*, 8> kColors = {"#0072b2", "#d55e00", "#009e73", "#aa4499",
                                                 "#b8860b", "#56b4e9", "#444444", "#882255"};
 constexpr double kPanelWidth = 520, kPanelHeight = 360, kLeft = 62, kRight = 16, kTop = 64;
-constexpr double kBottom = 46, kLegendLine = 20;
+constexpr double kBottom = 46, kLegendLine = 20, kLegendColumn = 240;
 constexpr const char* kInk = "#222222";
 constexpr const char* kGrid = "#e4e4e4";
 
@@ -23,10 +23,17 @@ std::string escaped(const std::string& text) {
   std::string result;
   for (char c : text) {
     switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      default: result += c;
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      default:
+        result += c;
     }
   }
   return result;
@@ -106,7 +113,8 @@ std::string curve(const Frame& frame, const Series& series, const char* color) {
     if (bytes <= 0 || value <= 0) continue;
     const double x = frame.x(bytes), y = frame.y(value);
     path += fmt::format("{:.1f},{:.1f} ", x, y);
-    dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\" fill=\"{}\"/>\n", x, y, color);
+    dots +=
+        fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\" fill=\"{}\"/>\n", x, y, color);
   }
   return fmt::format(
              "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\" "
@@ -115,7 +123,22 @@ std::string curve(const Frame& frame, const Series& series, const char* color) {
          dots;
 }
 
-std::string panel_svg(const Panel& panel, double left) {
+// Every name once, in order of appearance: its place is its colour in all panels.
+std::vector<std::string> names_of(const std::vector<Panel>& panels) {
+  std::vector<std::string> names;
+  for (const Panel& panel : panels)
+    for (const Series& series : panel.series)
+      if (std::find(names.begin(), names.end(), series.name) == names.end())
+        names.push_back(series.name);
+  return names;
+}
+
+const char* color_of(const std::vector<std::string>& names, const std::string& name) {
+  const auto at = std::find(names.begin(), names.end(), name) - names.begin();
+  return kColors[static_cast<std::size_t>(at) % kColors.size()];
+}
+
+std::string panel_svg(const Panel& panel, double left, const std::vector<std::string>& names) {
   Frame frame{left + kLeft, kTop, kPanelWidth - kLeft - kRight, kPanelHeight - kTop - kBottom,
               {},           {}};
   for (const Series& series : panel.series) {
@@ -125,8 +148,8 @@ std::string panel_svg(const Panel& panel, double left) {
       frame.values.cover(value);
     }
   }
-  std::string svg = text_at(frame.left, kTop - 12, "start", 14,
-                            fmt::format("{} ({})", panel.title, panel.unit));
+  std::string svg =
+      text_at(frame.left, kTop - 12, "start", 14, fmt::format("{} ({})", panel.title, panel.unit));
   if (frame.bytes.last <= 0)
     return svg + text_at(frame.left, kTop + 20, "start", 12, "nothing was measured");
   // A little air, so that no curve runs along the frame.
@@ -137,22 +160,19 @@ std::string panel_svg(const Panel& panel, double left) {
       "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" "
       "stroke=\"#999999\"/>\n",
       frame.left, frame.top, frame.width, frame.height);
-  for (std::size_t i = 0; i < panel.series.size(); ++i)
-    svg += curve(frame, panel.series[i], kColors[i % kColors.size()]);
+  for (const Series& series : panel.series)
+    svg += curve(frame, series, color_of(names, series.name));
   return svg;
 }
 
-std::string legend_svg(const Panel& panel, double width) {
-  constexpr double kColumn = 240;
-  const auto columns = std::max<std::size_t>(1, static_cast<std::size_t>((width - 20) / kColumn));
+std::string legend_svg(const std::vector<std::string>& names, std::size_t columns) {
   std::string svg;
-  for (std::size_t i = 0; i < panel.series.size(); ++i) {
-    const double x = kLeft + kColumn * static_cast<double>(i % columns);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double x = kLeft + kLegendColumn * static_cast<double>(i % columns);
     const double y = kPanelHeight + 14 + kLegendLine * static_cast<double>(i / columns);
-    svg += fmt::format(
-        "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"18\" height=\"4\" fill=\"{}\"/>\n", x, y - 6,
-        kColors[i % kColors.size()]);
-    svg += text_at(x + 25, y, "start", 13, panel.series[i].name);
+    svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"18\" height=\"4\" fill=\"{}\"/>\n",
+                       x, y - 6, color_of(names, names[i]));
+    svg += text_at(x + 25, y, "start", 13, names[i]);
   }
   return svg;
 }
@@ -161,10 +181,10 @@ std::string legend_svg(const Panel& panel, double width) {
 
 std::string svg_text(const std::string& title, const std::vector<Panel>& panels) {
   const double width = kPanelWidth * static_cast<double>(std::max<std::size_t>(1, panels.size()));
-  const std::size_t names = panels.empty() ? 0 : panels.front().series.size();
-  const auto columns = std::max<std::size_t>(1, static_cast<std::size_t>((width - 20) / 240));
+  const std::vector<std::string> names = names_of(panels);
+  const auto columns = static_cast<std::size_t>((width - 20) / kLegendColumn);
   const double height =
-      kPanelHeight + 16 + kLegendLine * static_cast<double>((names + columns - 1) / columns);
+      kPanelHeight + 16 + kLegendLine * static_cast<double>((names.size() + columns - 1) / columns);
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"Helvetica, Arial, sans-serif\">\n"
@@ -172,9 +192,8 @@ std::string svg_text(const std::string& title, const std::vector<Panel>& panels)
       width, height);
   svg += text_at(kLeft, 26, "start", 17, title);
   for (std::size_t i = 0; i < panels.size(); ++i)
-    svg += panel_svg(panels[i], kPanelWidth * static_cast<double>(i));
-  if (!panels.empty()) svg += legend_svg(panels.front(), width);
-  return svg + "</svg>\n";
+    svg += panel_svg(panels[i], kPanelWidth * static_cast<double>(i), names);
+  return svg + legend_svg(names, columns) + "</svg>\n";
 }
 
 }  // namespace perf

@@ -19,7 +19,7 @@ struct Panel {
   std::vector<Series> series;
 };
 
-// Panels side by side, one legend for all below (by the first panel's names).
+// Panels side by side, one legend for all below: a name has one colour.
 std::string svg_text(const std::string& title, const std::vector<Panel>& panels);
 
 }  // namespace perf

@@ -55,7 +55,7 @@ class Supervisor {
   Report& report_;
   bool launched_;
   std::unique_ptr<Page> page_;
-  int events_ = -1;   // read end
+  int events_ = -1;     // read end
   int report_fd_ = -1;  // write end
   int signals_ = -1;
   std::vector<pid_t> pids_;  // -1: reaped
@@ -155,9 +155,9 @@ void Supervisor::reap() {
     if (pids_[i] <= 0 || waitpid(pids_[i], &status, WNOHANG) != pids_[i]) continue;
     const SeatState state = page_->seat(static_cast<int>(i)).state.load();
     if (WIFSIGNALED(status) && state == SeatState::running)
-      page_->fail(static_cast<int>(i), fmt::format("process {} was killed by signal {} ({})",
-                                                   pids_[i], WTERMSIG(status),
-                                                   strsignal(WTERMSIG(status))));
+      page_->fail(static_cast<int>(i),
+                  fmt::format("process {} was killed by signal {} ({})", pids_[i], WTERMSIG(status),
+                              strsignal(WTERMSIG(status))));
     if (WIFEXITED(status) && state == SeatState::running)
       page_->fail(static_cast<int>(i), fmt::format("process {} ended early with status {}",
                                                    pids_[i], WEXITSTATUS(status)));

@@ -9,12 +9,12 @@ namespace perf {
 
 // One placement (out of place, in place) of one row.
 struct Timing {
-  bool present = false;       // false: this collective has no such placement
-  double seconds = 0;         // per operation, over ranks as -a says
+  bool present = false;  // false: this collective has no such placement
+  double seconds = 0;    // per operation, over ranks as -a says
   double algorithm_gbps = 0;
   double bus_gbps = 0;
-  std::int64_t wrong = -1;    // elements over all ranks; -1 unchecked
-  std::int32_t samples = 0;   // per-iteration figures below are of so many operations; 0 none
+  std::int64_t wrong = -1;   // elements over all ranks; -1 unchecked
+  std::int32_t samples = 0;  // per-iteration figures below are of so many operations; 0 none
   double min = 0, max = 0, average = 0, deviation = 0, p50 = 0, p95 = 0, p99 = 0;
 };
 

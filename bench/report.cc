@@ -85,13 +85,16 @@ bool Report::open() {
 
 void Report::take(const Event& event) {
   switch (event.kind) {
-    case Event::card: return take_card(event.rank);
-    case Event::row: return take_row(event.line);
+    case Event::card:
+      return take_card(event.rank);
+    case Event::row:
+      return take_row(event.line);
     case Event::memory:
       memory_ += fmt::format("# Rank {:>3} memory: {} bytes resident\n", event.rank.rank,
                              event.rank.resident_bytes);
       return;
-    case Event::done: return;
+    case Event::done:
+      return;
   }
 }
 
@@ -128,14 +131,12 @@ void Report::clear_progress() {
 void Report::write_files() {
   if (!options_.json.empty() && !put(options_.json, json_text(options_, results_, floor_gbps_)))
     files_written_ = false;
-  const std::string title =
-      fmt::format("{}, {} ranks", options_.program, results_.ranks.size());
+  const std::string title = fmt::format("{}, {} ranks", options_.program, results_.ranks.size());
   if (!options_.plot.empty() && !put(options_.plot, svg_text(title, panels_of(results_.rows))))
     files_written_ = false;
   if (!csv_) return;
   for (const std::string& error : results_.errors)
-    fmt::print(csv_, "{}",
-               csv_error(options_, static_cast<int>(results_.ranks.size()), error));
+    fmt::print(csv_, "{}", csv_error(options_, static_cast<int>(results_.ranks.size()), error));
   if (std::fflush(csv_) != 0) files_written_ = false;
 }
 

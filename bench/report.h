@@ -1,5 +1,6 @@
-// Where results go: table and progress on the terminal, JSON, CSV and SVG in files. Knows formats and
-// the verdict. Files are valid whatever happened: they hold the rows so far and what went wrong.
+// Where results go: table and progress on the terminal, JSON, CSV and SVG in files. Knows formats
+// and the verdict. Files are valid whatever happened: they hold the rows so far and what went
+// wrong.
 #pragma once
 
 #include <cstdio>

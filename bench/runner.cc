@@ -98,9 +98,9 @@ Problem Runner::reduce_code(Op op, const TypeInfo& type, gyreRedOp_t& code) {
   const int scalar = scalar_of(position_.rank);
   std::uint64_t bits = static_cast<std::uint64_t>(scalar);
   if (type.kind == Kind::real) bits = encode_float(scalar, type.exponent_bits, type.mantissa_bits);
-  return problem_of(gyreRedOpCreatePreMulSum(&code, &bits, type.id, gyreScalarHostImmediate,
-                                             position_.comm),
-                    "gyreRedOpCreatePreMulSum", position_.comm);
+  return problem_of(
+      gyreRedOpCreatePreMulSum(&code, &bits, type.id, gyreScalarHostImmediate, position_.comm),
+      "gyreRedOpCreatePreMulSum", position_.comm);
 }
 
 Problem Runner::sweep_sizes(const TypeInfo& type, Op op, int root) {
@@ -157,9 +157,9 @@ Problem Runner::measure(const Case& c, bool in_place, Timing& timing) {
     if (Problem p = reduce_over_ranks(one)) return p;
     timing.seconds = one[0];
   }
-  const std::size_t moved =
-      collective_.moved ? collective_.moved(c.shape) * c.type.bytes
-                        : collective_.size_of(c.shape.count, c.type.bytes, position_.ranks);
+  const std::size_t moved = collective_.moved
+                                ? collective_.moved(c.shape) * c.type.bytes
+                                : collective_.size_of(c.shape.count, c.type.bytes, position_.ranks);
   const Bandwidth bandwidth =
       bandwidth_of(collective_.rule, position_.ranks, moved, timing.seconds);
   timing.algorithm_gbps = bandwidth.algorithm;

@@ -8,10 +8,14 @@ namespace perf {
 
 double reduced(Reduce how, const std::vector<double>& per_rank) {
   switch (how) {
-    case Reduce::rank0: return per_rank.front();
-    case Reduce::minimum: return *std::min_element(per_rank.begin(), per_rank.end());
-    case Reduce::maximum: return *std::max_element(per_rank.begin(), per_rank.end());
-    case Reduce::average: break;
+    case Reduce::rank0:
+      return per_rank.front();
+    case Reduce::minimum:
+      return *std::min_element(per_rank.begin(), per_rank.end());
+    case Reduce::maximum:
+      return *std::max_element(per_rank.begin(), per_rank.end());
+    case Reduce::average:
+      break;
   }
   return std::accumulate(per_rank.begin(), per_rank.end(), 0.0) /
          static_cast<double>(per_rank.size());
@@ -21,7 +25,8 @@ double percentile(std::vector<double> samples, double part) {
   if (samples.empty()) return 0;
   const double position = std::ceil(part * static_cast<double>(samples.size()));
   const auto index = static_cast<std::size_t>(std::max(1.0, position)) - 1;
-  const auto at = samples.begin() + static_cast<std::ptrdiff_t>(std::min(index, samples.size() - 1));
+  const auto at =
+      samples.begin() + static_cast<std::ptrdiff_t>(std::min(index, samples.size() - 1));
   std::nth_element(samples.begin(), at, samples.end());
   return *at;
 }

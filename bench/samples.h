@@ -1,4 +1,5 @@
-// Figures over the times of single operations. Knows percentiles and spread; nothing of ranks' work.
+// Figures over the times of single operations. Knows percentiles and spread; nothing of ranks'
+// work.
 #pragma once
 
 #include <vector>

@@ -62,8 +62,7 @@ class Member {
       // Nobody frees what a slower peer may still read.
       if (Problem p = position_.meeting->barrier()) return p;
     }
-    const Problem problem =
-        problem_of(gyreCommDestroy(position_.comm), "gyreCommDestroy", nullptr);
+    const Problem problem = problem_of(gyreCommDestroy(position_.comm), "gyreCommDestroy", nullptr);
     position_.comm = nullptr;
     return problem;
   }
@@ -86,8 +85,8 @@ class Member {
   }
 
   Problem join_launched() {
-    if (Problem p = problem_of(gyreCommInitFromEnv(&position_.comm, nullptr),
-                               "gyreCommInitFromEnv", nullptr))
+    if (Problem p = problem_of(gyreCommInitFromEnv(&position_.comm, nullptr), "gyreCommInitFromEnv",
+                               nullptr))
       return p;
     if (Problem p = problem_of(gyreCommUserRank(position_.comm, &position_.rank),
                                "gyreCommUserRank", position_.comm))

@@ -11,7 +11,7 @@
 namespace perf {
 
 struct SeatSpec {
-  int index = 0;       // on the page; the rank itself when the job is local
+  int index = 0;  // on the page; the rank itself when the job is local
   bool launched = false;
   int report_fd = -1;  // Events of rank 0 go here
 };

@@ -16,9 +16,12 @@ std::string version_text(int code) {
 
 const char* memory_text(Memory memory) {
   switch (memory) {
-    case Memory::plain: return "plain";
-    case Memory::registered: return "gyreMemAlloc, registered";
-    case Memory::window: return "gyreMemAlloc, symmetric window";
+    case Memory::plain:
+      return "plain";
+    case Memory::registered:
+      return "gyreMemAlloc, registered";
+    case Memory::window:
+      return "gyreMemAlloc, symmetric window";
   }
   return "?";
 }
@@ -63,8 +66,9 @@ std::string number_text(double value, int width) {
 
 std::string header_text(const Options& options, const std::vector<RankCard>& ranks) {
   const int library = ranks.empty() ? 0 : ranks.front().library_version;
-  std::string text = fmt::format("# {} version {} gyre-headers={} gyre-library={}\n", options.program,
-                                 version_text(GYRE_VERSION_CODE), GYRE_VERSION_CODE, library);
+  std::string text =
+      fmt::format("# {} version {} gyre-headers={} gyre-library={}\n", options.program,
+                  version_text(GYRE_VERSION_CODE), GYRE_VERSION_CODE, library);
   text += fmt::format("# Collective test starting: {}\n", options.program);
   text += fmt::format(
       "# nThread {} nGpus {} minBytes {} maxBytes {} step: {}({}) warmup iters: {} iters: {} "
@@ -96,17 +100,18 @@ std::string columns_text(const Options& options) {
     std::size_t width = 33;
     if (options.per_iteration) {
       names += fmt::format("  {:>7}  {:>7}  {:>7}  {:>7}  {:>5}", "min", "max", "p50", "p99", "cv");
-      units += fmt::format("  {:>7}  {:>7}  {:>7}  {:>7}  {:>5}", "(us)", "(us)", "(us)", "(us)",
-                           "(%)");
+      units +=
+          fmt::format("  {:>7}  {:>7}  {:>7}  {:>7}  {:>5}", "(us)", "(us)", "(us)", "(us)", "(%)");
       width += 43;
     }
     places += fmt::format("{:^{}}", place, width);
   }
   if (options.timestamps) names += fmt::format("  {:>20}", "timestamp");
-  return fmt::format("{}\n# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}{}\n# {:>10}  {:>12}  {:>8}  {:>6}"
-                     "  {:>6}{}\n",
-                     places, "size", "count", "type", "redop", "root", names, "(B)", "(elements)",
-                     "", "", "", units);
+  return fmt::format(
+      "{}\n# {:>10}  {:>12}  {:>8}  {:>6}  {:>6}{}\n# {:>10}  {:>12}  {:>8}  {:>6}"
+      "  {:>6}{}\n",
+      places, "size", "count", "type", "redop", "root", names, "(B)", "(elements)", "", "", "",
+      units);
 }
 
 std::string row_text(const Options& options, const Row& row) {
@@ -165,7 +170,8 @@ std::string footer_text(const Options& options, const Summary& summary, double f
   for (const std::string& error : errors) text += fmt::format("# Error: {}\n", error);
   text +=
       "# algbw = size / time. busbw = algbw x what an ideal ring moves over its busiest link per\n"
-      "# byte: 2(n-1)/n all_reduce; (n-1)/n all_gather, reduce_scatter, alltoall, gather, scatter;\n"
+      "# byte: 2(n-1)/n all_reduce; (n-1)/n all_gather, reduce_scatter, alltoall, gather, "
+      "scatter;\n"
       "# 1 broadcast, reduce, sendrecv, hypercube; 0 for one rank. Algorithms that are not rings\n"
       "# can exceed what a link carries. The average is over all sizes: quote the peak instead.\n";
   return text + fmt::format("#\n# Collective test concluded: {}\n", options.program);

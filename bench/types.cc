@@ -29,15 +29,24 @@ const std::vector<Op>& all_ops() {
 
 const char* to_text(Op op) {
   switch (op) {
-    case Op::sum: return "sum";
-    case Op::prod: return "prod";
-    case Op::max: return "max";
-    case Op::min: return "min";
-    case Op::avg: return "avg";
-    case Op::mulsum: return "mulsum";
-    case Op::band: return "band";
-    case Op::bor: return "bor";
-    case Op::bxor: return "bxor";
+    case Op::sum:
+      return "sum";
+    case Op::prod:
+      return "prod";
+    case Op::max:
+      return "max";
+    case Op::min:
+      return "min";
+    case Op::avg:
+      return "avg";
+    case Op::mulsum:
+      return "mulsum";
+    case Op::band:
+      return "band";
+    case Op::bor:
+      return "bor";
+    case Op::bxor:
+      return "bxor";
   }
   return "?";
 }
@@ -62,15 +71,24 @@ bool is_defined(Op op, const TypeInfo& type) {
 
 std::optional<gyreRedOp_t> public_code(Op op) {
   switch (op) {
-    case Op::sum: return gyreSum;
-    case Op::prod: return gyreProd;
-    case Op::max: return gyreMax;
-    case Op::min: return gyreMin;
-    case Op::avg: return gyreAvg;
-    case Op::band: return gyreBand;
-    case Op::bor: return gyreBor;
-    case Op::bxor: return gyreBxor;
-    case Op::mulsum: return std::nullopt;
+    case Op::sum:
+      return gyreSum;
+    case Op::prod:
+      return gyreProd;
+    case Op::max:
+      return gyreMax;
+    case Op::min:
+      return gyreMin;
+    case Op::avg:
+      return gyreAvg;
+    case Op::band:
+      return gyreBand;
+    case Op::bor:
+      return gyreBor;
+    case Op::bxor:
+      return gyreBxor;
+    case Op::mulsum:
+      return std::nullopt;
   }
   return std::nullopt;
 }

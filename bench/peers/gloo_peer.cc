@@ -1,5 +1,5 @@
-// Gloo over TCP on loopback, its only transport between processes of a host. --algorithm ring is its
-// default all-reduce; hd is its older recursive halving and doubling, often faster when small.
+// Gloo over TCP on loopback, its only transport between processes of a host. --algorithm ring is
+// its default all-reduce; hd is its older recursive halving and doubling, often faster when small.
 #include <gloo/allgather.h>
 #include <gloo/allreduce.h>
 #include <gloo/allreduce_halving_doubling.h>
@@ -65,7 +65,8 @@ class Gloo final : public peers::Peer {
     auto* input = const_cast<float*>(send);
     const auto size = static_cast<std::size_t>(context_->size);
     switch (collective) {
-      case Collective::all_reduce: return all_reduce(input, recv, count);
+      case Collective::all_reduce:
+        return all_reduce(input, recv, count);
       case Collective::broadcast: {
         gloo::BroadcastOptions options(context_);
         options.setOutput(rank_ == 0 ? input : recv, count);
@@ -84,7 +85,8 @@ class Gloo final : public peers::Peer {
         options.setOutput(recv, count * size);
         return gloo::alltoall(options);
       }
-      case Collective::reduce_scatter: return;
+      case Collective::reduce_scatter:
+        return;
     }
   }
 

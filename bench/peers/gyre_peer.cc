@@ -70,8 +70,8 @@ class Gyre final : public peers::Peer {
       case Collective::all_reduce:
         return gyreAllReduce(send, recv, count, gyreFloat32, gyreSum, comm_, nullptr);
       case Collective::broadcast:
-        return gyreBcast(rank_ == 0 ? const_cast<float*>(send) : recv, count, gyreFloat32, 0,
-                         comm_, nullptr);
+        return gyreBcast(rank_ == 0 ? const_cast<float*>(send) : recv, count, gyreFloat32, 0, comm_,
+                         nullptr);
       case Collective::all_gather:
         return gyreAllGather(send, recv, count, gyreFloat32, comm_, nullptr);
       case Collective::reduce_scatter:
@@ -111,8 +111,8 @@ int main(int argc, char** argv) {
     if (rest[i] == "--memory") settings.registered = rest[i + 1] == "registered";
     if (rest[i] == "--ranks") settings.ranks = std::atoi(rest[i + 1].c_str());
   }
-  void* page = mmap(nullptr, sizeof(Published), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                    -1, 0);
+  void* page =
+      mmap(nullptr, sizeof(Published), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return 1;
   settings.published = new (page) Published{};
   return peers::fork_ranks(settings.ranks, body, &settings);

@@ -111,11 +111,15 @@ class Bench {
     const std::size_t mine = static_cast<std::size_t>(rank_) * count;
     const auto block = static_cast<int>(i / count);
     switch (collective) {
-      case Collective::broadcast: return value(i, 0, turn);
-      case Collective::all_gather: return value(i % count, block, turn);
-      case Collective::alltoall: return value(mine + i % count, block, turn);
+      case Collective::broadcast:
+        return value(i, 0, turn);
+      case Collective::all_gather:
+        return value(i % count, block, turn);
+      case Collective::alltoall:
+        return value(mine + i % count, block, turn);
       case Collective::all_reduce:
-      case Collective::reduce_scatter: break;
+      case Collective::reduce_scatter:
+        break;
     }
     const std::size_t at = collective == Collective::reduce_scatter ? mine + i : i;
     float sum = 0;
@@ -245,11 +249,16 @@ Collective collective_of(const std::string& text) {
 
 const char* to_text(Collective collective) {
   switch (collective) {
-    case Collective::all_reduce: return "all_reduce";
-    case Collective::broadcast: return "broadcast";
-    case Collective::all_gather: return "all_gather";
-    case Collective::reduce_scatter: return "reduce_scatter";
-    case Collective::alltoall: return "alltoall";
+    case Collective::all_reduce:
+      return "all_reduce";
+    case Collective::broadcast:
+      return "broadcast";
+    case Collective::all_gather:
+      return "all_gather";
+    case Collective::reduce_scatter:
+      return "reduce_scatter";
+    case Collective::alltoall:
+      return "alltoall";
   }
   return "?";
 }

@@ -31,8 +31,8 @@ class Peer {
 struct Plan {
   std::vector<std::size_t> sizes;
   std::vector<Collective> collectives;
-  bool produced = true;     // every rank rewrites its input, untimed, before each operation
-  double budget = 0.3;      // seconds of samples per point
+  bool produced = true;  // every rank rewrites its input, untimed, before each operation
+  double budget = 0.3;   // seconds of samples per point
 };
 
 // Reads --sizes 8,1K,4M --collectives all_reduce,... --touch hot|produced --budget SECONDS; exits

@@ -27,10 +27,16 @@ int main(int argc, char** argv) {
     for (std::string* field : {&title, &unit, &series, &bytes, &value})
       std::getline(fields, *field, '|');
     perf::Panel& panel = named(
-        panels, title, [&] { return perf::Panel{title, unit, {}}; },
+        panels, title,
+        [&] {
+          return perf::Panel{title, unit, {}};
+        },
         [](const perf::Panel& p) { return p.title; });
     perf::Series& curve = named(
-        panel.series, series, [&] { return perf::Series{series, {}}; },
+        panel.series, series,
+        [&] {
+          return perf::Series{series, {}};
+        },
         [](const perf::Series& s) { return s.name; });
     curve.points.emplace_back(std::strtod(bytes.c_str(), nullptr),
                               std::strtod(value.c_str(), nullptr));

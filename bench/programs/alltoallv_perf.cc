@@ -30,8 +30,7 @@ std::vector<Segment> segments_of(const Shape& shape) {
   const auto me = static_cast<std::size_t>(shape.rank);
   for (int peer = 0; peer < shape.ranks; ++peer) {
     const auto p = static_cast<std::size_t>(peer);
-    segments.push_back(
-        {mine.offsets[p], mine.counts[p], peer, counts_of(peer, shape).offsets[me]});
+    segments.push_back({mine.offsets[p], mine.counts[p], peer, counts_of(peer, shape).offsets[me]});
   }
   return segments;
 }

@@ -24,7 +24,7 @@ gyreResult_t run_call(const Call& c) {
 int main(int argc, char** argv) {
   using namespace perf;
   return run_program(argc, argv,
-                     {.name = "sendrecv",
-                      .run = run_call,
-                      .segments = [](const Shape& s) { return whole_from(s, before(s)); }});
+                     {.name = "sendrecv", .run = run_call, .segments = [](const Shape& s) {
+                        return whole_from(s, before(s));
+                      }});
 }

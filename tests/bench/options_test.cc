@@ -26,9 +26,10 @@ TEST(BenchOptions, defaults_are_those_of_nccl_tests) {
 
 TEST(BenchOptions, the_usual_command_line_is_understood) {
   Options options;
-  ASSERT_FALSE(parse({"-b", "8", "-e", "256M", "-f", "2", "-g", "4", "-t", "2", "-n", "5", "-o",
-                      "max", "-d", "bfloat16", "-c", "0", "--touch", "produced", "-R", "2"},
-                     options));
+  ASSERT_FALSE(
+      parse({"-b", "8",  "-e",  "256M", "-f",       "2",  "-g", "4",       "-t",       "2",  "-n",
+             "5",  "-o", "max", "-d",   "bfloat16", "-c", "0",  "--touch", "produced", "-R", "2"},
+            options));
   EXPECT_EQ(options.sweep.last, std::size_t{256} << 20);
   EXPECT_EQ(options.sweep.factor, 2u);
   EXPECT_EQ(options.local_ranks(), 8);
@@ -57,11 +58,19 @@ TEST(BenchOptions, flags_without_meaning_here_are_taken_and_told) {
 }
 
 TEST(BenchOptions, mistakes_are_refused) {
-  const std::vector<std::vector<const char*>> kBad = {
-      {"-b", "8X"},          {"-b", "2M", "-e", "1M"},   {"-d", "float12"}, {"-o", "xor"},
-      {"-r", "minus"},       {"--touch", "cold"},        {"-g", "0"},       {"--nonsense"},
-      {"--device", "cuda"},  {"-i", "0", "-b", "8"},     {"-n", "0"},       {"-K", "20"},
-      {"-t", "64", "-g", "64"}};
+  const std::vector<std::vector<const char*>> kBad = {{"-b", "8X"},
+                                                      {"-b", "2M", "-e", "1M"},
+                                                      {"-d", "float12"},
+                                                      {"-o", "xor"},
+                                                      {"-r", "minus"},
+                                                      {"--touch", "cold"},
+                                                      {"-g", "0"},
+                                                      {"--nonsense"},
+                                                      {"--device", "cuda"},
+                                                      {"-i", "0", "-b", "8"},
+                                                      {"-n", "0"},
+                                                      {"-K", "20"},
+                                                      {"-t", "64", "-g", "64"}};
   for (const auto& arguments : kBad) {
     Options options;
     const std::optional<int> status = parse(arguments, options);

@@ -107,13 +107,26 @@ TEST(BenchOracle, integers_wrap_and_their_average_truncates) {
       for (std::size_t r = 0; r < 3; ++r) v[r] = static_cast<std::int8_t>(in[r][i]);
       const auto sum = static_cast<std::int8_t>(v[0] + v[1] + v[2]);
       switch (op) {
-        case Op::sum: out[i] = sum; break;
-        case Op::avg: out[i] = static_cast<std::int8_t>(sum / 3); break;
-        case Op::prod: out[i] = static_cast<std::int8_t>(v[0] * v[1] * v[2]); break;
-        case Op::max: out[i] = static_cast<std::int8_t>(std::max({v[0], v[1], v[2]})); break;
-        case Op::min: out[i] = static_cast<std::int8_t>(std::min({v[0], v[1], v[2]})); break;
-        case Op::mulsum: out[i] = static_cast<std::int8_t>(v[0] + 2 * v[1] + v[2]); break;
-        default: out[i] = static_cast<std::int8_t>(v[0] & v[1] & v[2]);
+        case Op::sum:
+          out[i] = sum;
+          break;
+        case Op::avg:
+          out[i] = static_cast<std::int8_t>(sum / 3);
+          break;
+        case Op::prod:
+          out[i] = static_cast<std::int8_t>(v[0] * v[1] * v[2]);
+          break;
+        case Op::max:
+          out[i] = static_cast<std::int8_t>(std::max({v[0], v[1], v[2]}));
+          break;
+        case Op::min:
+          out[i] = static_cast<std::int8_t>(std::min({v[0], v[1], v[2]}));
+          break;
+        case Op::mulsum:
+          out[i] = static_cast<std::int8_t>(v[0] + 2 * v[1] + v[2]);
+          break;
+        default:
+          out[i] = static_cast<std::int8_t>(v[0] & v[1] & v[2]);
       }
     }
     EXPECT_EQ(oracle.wrong_reduced(out.data(), 0, kCount), 0) << to_text(op);
@@ -146,10 +159,10 @@ TEST(BenchOracle, a_missing_rank_shows_in_every_type) {
 TEST(BenchOracle, encoder_rounds_to_nearest_even_and_reaches_subnormals) {
   EXPECT_EQ(encode_float(1.0, 8, 23), 0x3f800000u);
   EXPECT_EQ(encode_float(-2.5, 8, 23), 0xc0200000u);
-  EXPECT_EQ(encode_float(1.0 + 1.0 / 256, 8, 7), 0x3f80u);   // tie to even: down
-  EXPECT_EQ(encode_float(1.0 + 3.0 / 256, 8, 7), 0x3f82u);   // tie to even: up
-  EXPECT_EQ(encode_float(1.999, 4, 3), 0x40u);               // carries into the exponent
-  EXPECT_EQ(encode_float(std::ldexp(1, -24), 5, 10), 1u);    // smallest half
+  EXPECT_EQ(encode_float(1.0 + 1.0 / 256, 8, 7), 0x3f80u);  // tie to even: down
+  EXPECT_EQ(encode_float(1.0 + 3.0 / 256, 8, 7), 0x3f82u);  // tie to even: up
+  EXPECT_EQ(encode_float(1.999, 4, 3), 0x40u);              // carries into the exponent
+  EXPECT_EQ(encode_float(std::ldexp(1, -24), 5, 10), 1u);   // smallest half
   EXPECT_EQ(encode_float(448, 4, 3), 0x7eu);
 }
 

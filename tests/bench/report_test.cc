@@ -21,8 +21,8 @@ Row row_of(std::uint64_t bytes, double bus, std::int64_t wrong) {
   row.count = bytes / 4;
   std::snprintf(row.type, sizeof(row.type), "float");
   std::snprintf(row.op, sizeof(row.op), "sum");
-  row.out = {.present = true, .seconds = 1e-5, .algorithm_gbps = bus, .bus_gbps = bus,
-             .wrong = wrong};
+  row.out = {
+      .present = true, .seconds = 1e-5, .algorithm_gbps = bus, .bus_gbps = bus, .wrong = wrong};
   return row;
 }
 
@@ -100,10 +100,12 @@ TEST(BenchTable, footer_tells_failure_and_unchecked_apart) {
             std::string::npos);
   EXPECT_NE(footer_text(options, summary_of({row_of(8, 1, 0)}), -1, {}).find("0 OK"),
             std::string::npos);
-  EXPECT_NE(footer_text(options, summary_of({row_of(8, 1, -1)}), -1, {}).find("nothing was checked"),
-            std::string::npos);
-  EXPECT_NE(footer_text(options, summary_of({row_of(8, 1, 0)}), -1, {"rank 1: gone"}).find("FAILED"),
-            std::string::npos);
+  EXPECT_NE(
+      footer_text(options, summary_of({row_of(8, 1, -1)}), -1, {}).find("nothing was checked"),
+      std::string::npos);
+  EXPECT_NE(
+      footer_text(options, summary_of({row_of(8, 1, 0)}), -1, {"rank 1: gone"}).find("FAILED"),
+      std::string::npos);
 }
 
 TEST(BenchFiles, json_is_valid_with_partial_results_and_an_error) {
