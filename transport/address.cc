@@ -177,6 +177,7 @@ bool Address::operator==(const Address& other) const {
 }
 
 std::string Address::host_text() const {
+  if (is_unix()) return "this host";
   char text[INET6_ADDRSTRLEN] = "";
   if (family() == AF_INET) {
     const auto raw = view_as<sockaddr_in>(storage_);

@@ -117,7 +117,7 @@ Handshake::State Handshake::step() {
     bool blocked = false;
     if (Status status = advance(blocked); !status) {
       error_ = status.take_error();
-      socket_ = Socket();
+      socket_ = Socket(Fd(), socket_.remote());  // closed at once; who it was is still asked for
       state_ = State::failed;
     }
     if (blocked) break;

@@ -64,7 +64,6 @@ Status Neighbour::write() {
 }
 
 void Neighbour::say_last(const FrameHead& head, std::string_view text) {
-  if (wants_write()) return;
   Blob bytes(text.size());
   std::memcpy(bytes.data(), text.data(), text.size());
   queue(head, bytes);

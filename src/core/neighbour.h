@@ -51,7 +51,8 @@ class Neighbour {
   // Writes what goes without waiting.
   Status write();
   bool wants_write() const { return written_ < out_.size(); }
-  // Last words: a failure or a good-bye, unless a frame is stuck half way.
+  // Last words: a failure or a good-bye, after what is still queued. What does not go without waiting
+  // is lost; the other side then sees the stream end.
   void say_last(const FrameHead& head, std::string_view text);
 
  private:

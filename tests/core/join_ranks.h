@@ -11,6 +11,7 @@
 
 namespace gyre {
 
+// A limit of 0 is none.
 inline JoinOptions options_for(const std::vector<JobId>& ids, int rank, int size,
                                Nanos limit = 30_s) {
   JoinOptions out;
