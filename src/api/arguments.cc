@@ -57,8 +57,8 @@ bool writes(const Request& r, int rank) {
 
 Status check_uneven(const Request& r, int size) {
   const auto n = static_cast<std::size_t>(size);
-  for (const auto* table : {&r.uneven.send_counts, &r.uneven.send_offsets, &r.uneven.recv_counts,
-                            &r.uneven.recv_offsets})
+  const Uneven& u = *r.uneven;
+  for (const auto* table : {&u.send_counts, &u.send_offsets, &u.recv_counts, &u.recv_offsets})
     for (std::size_t i = 0; i < n && i < table->size(); ++i)
       if ((*table)[i] > std::numeric_limits<std::size_t>::max() / 2 / size_of(r.type))
         return error(Code::invalid_argument, "count or offset {} of rank {} is too large",

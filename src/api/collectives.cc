@@ -143,33 +143,39 @@ gyreResult_t gyreScatter(const void* send, void* recv, size_t count, gyreDataTyp
 
 gyreResult_t gyreAllGatherV(const void* send, void* recv, const size_t* counts, const size_t* offsets,
                             gyreDataType_t type, gyreComm_t comm, gyreStream_t stream) {
-  Request request{.what = Collective::all_gather_v, .send = send, .recv = recv};
+  auto tables = std::make_shared<gyre::Uneven>();
   gyre::Status status = gyre::copy_tables(
-      comm, {{counts, &request.uneven.send_counts}, {offsets, &request.uneven.send_offsets}});
+      comm, {{counts, &tables->send_counts}, {offsets, &tables->send_offsets}});
   if (!status) return gyre::answer(nullptr, status);
-  return gyre::submit_typed(std::move(request), type, comm, stream);
+  return gyre::submit_typed(
+      {.what = Collective::all_gather_v, .send = send, .recv = recv, .uneven = tables}, type, comm,
+      stream);
 }
 
 gyreResult_t gyreReduceScatterV(const void* send, void* recv, const size_t* counts,
                                 const size_t* offsets, gyreDataType_t type, gyreRedOp_t op,
                                 gyreComm_t comm, gyreStream_t stream) {
-  Request request{.what = Collective::reduce_scatter_v, .send = send, .recv = recv};
+  auto tables = std::make_shared<gyre::Uneven>();
   gyre::Status status = gyre::copy_tables(
-      comm, {{counts, &request.uneven.send_counts}, {offsets, &request.uneven.send_offsets}});
+      comm, {{counts, &tables->send_counts}, {offsets, &tables->send_offsets}});
   if (!status) return gyre::answer(nullptr, status);
-  return gyre::submit_typed(std::move(request), type, comm, stream, &op);
+  return gyre::submit_typed(
+      {.what = Collective::reduce_scatter_v, .send = send, .recv = recv, .uneven = tables}, type, comm,
+      stream, &op);
 }
 
 gyreResult_t gyreAlltoAllV(const void* send, const size_t* send_counts, const size_t* send_offsets,
                            void* recv, const size_t* recv_counts, const size_t* recv_offsets,
                            gyreDataType_t type, gyreComm_t comm, gyreStream_t stream) {
-  Request request{.what = Collective::all_to_all_v, .send = send, .recv = recv};
-  gyre::Status status = gyre::copy_tables(comm, {{send_counts, &request.uneven.send_counts},
-                                                 {send_offsets, &request.uneven.send_offsets},
-                                                 {recv_counts, &request.uneven.recv_counts},
-                                                 {recv_offsets, &request.uneven.recv_offsets}});
+  auto tables = std::make_shared<gyre::Uneven>();
+  gyre::Status status = gyre::copy_tables(comm, {{send_counts, &tables->send_counts},
+                                                 {send_offsets, &tables->send_offsets},
+                                                 {recv_counts, &tables->recv_counts},
+                                                 {recv_offsets, &tables->recv_offsets}});
   if (!status) return gyre::answer(nullptr, status);
-  return gyre::submit_typed(std::move(request), type, comm, stream);
+  return gyre::submit_typed(
+      {.what = Collective::all_to_all_v, .send = send, .recv = recv, .uneven = tables}, type, comm,
+      stream);
 }
 
 gyreResult_t gyreBarrier(gyreComm_t comm, gyreStream_t stream) {

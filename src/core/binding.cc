@@ -19,7 +19,7 @@ std::uint64_t cut_block(std::size_t count, std::int32_t blocks, std::size_t elem
 }
 
 void bind_uneven(const Request& request, int rank, Work& work, UnevenTables& tables) {
-  const Uneven& u = request.uneven;
+  const Uneven& u = *request.uneven;
   const std::size_t n = u.send_counts.size();
   const std::size_t elem = size_of(request.type);
   const auto me = static_cast<std::size_t>(rank);
@@ -52,7 +52,7 @@ CallSignature signature_of(const Request& request, std::uint64_t sequence) {
       return make_signature(Collective::send, request.type, Op::sum, 0, 0, request.count);
     case Collective::all_gather_v:
     case Collective::reduce_scatter_v: {
-      const auto& counts = request.uneven.send_counts;
+      const auto& counts = request.uneven->send_counts;
       return make_signature(request.what, request.type, request.op, 0, sequence,
                             std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
     }
@@ -67,7 +67,7 @@ CallSignature signature_of(const Request& request, std::uint64_t sequence) {
 std::size_t message_bytes(const Request& request) {
   const std::size_t elem = size_of(request.type);
   if (!is_uneven(request.what)) return request.count * elem;
-  const auto& counts = request.uneven.send_counts;
+  const auto& counts = request.uneven->send_counts;
   return *std::max_element(counts.begin(), counts.end()) * elem;
 }
 

@@ -172,7 +172,7 @@ Result<BoundPlan*> Communicator::plan(const Choice& choice, Collective collectiv
     return error(Code::invalid_usage, "{} {} needs {} slots, GYRE_SLOTS is {}", to_text(collective),
                  to_text(choice.algorithm), plan->program.slots_min, options_.slots);
   std::vector<Edge*> edges = GYRE_TRY_WHILE(
-      mesh_->bind(plan->program, choice.kind, deadline_, stop_), "connecting for {} {}",
+      mesh_->bind(plan->program, choice.kind, operation_deadline(), stop_), "connecting for {} {}",
       to_text(collective), to_text(choice.algorithm));
   const std::size_t chunk_bytes =
       choice.kind == EdgeKind::small ? kSmallSlotBytes : options_.slot_bytes;
@@ -180,9 +180,20 @@ Result<BoundPlan*> Communicator::plan(const Choice& choice, Collective collectiv
   return plans_.emplace(key, std::move(plan)).first->second.get();
 }
 
+Result<BoundPlan*> Communicator::small_plan(const Request& request, int root) {
+  BoundPlan*& known = small_plans_[static_cast<std::size_t>(request.what)];
+  if (root == 0 && known) return known;
+  // A barrier among few is an all_gather of nothing: its signature meets other calls' first messages.
+  const Choice choice = chooser_.small(request);
+  const bool pairs = request.what == Collective::barrier && choice.algorithm == Algorithm::one_shot;
+  BoundPlan* made = GYRE_TRY(plan(choice, pairs ? Collective::all_gather : request.what, root));
+  if (root == 0) known = made;
+  return made;
+}
+
 Status Communicator::run_one(const Request& request) {
   if (auto why = fault()) return *std::move(why);
-  deadline_ = deadline_in(options_.timeout);
+  deadline_ = 0;
   task_.begin(request);
   Status ready = task_.prepare();
   if (!ready) return fail(ready.take_error());
@@ -201,7 +212,7 @@ Status Communicator::run(std::span<const Request> requests) {
   }
   if (point_to_point.empty()) return {};
   if (auto why = fault()) return *std::move(why);
-  deadline_ = deadline_in(options_.timeout);
+  deadline_ = 0;
   PointToPointTask group(*this, std::move(point_to_point));
   Status ready = group.prepare();
   if (!ready) return fail(ready.take_error());
@@ -212,6 +223,7 @@ Error Communicator::fail(Error error) {
   {
     std::lock_guard lock(fault_mutex_);
     if (!fault_) fault_ = error;
+    failed_.store(true, std::memory_order_release);
   }
   const std::string text =
       error.text.starts_with("rank ") || error.code == Code::remote
@@ -227,6 +239,7 @@ void Communicator::stop(Error why) {
   {
     std::lock_guard lock(fault_mutex_);
     if (!fault_) fault_ = std::move(why);
+    failed_.store(true, std::memory_order_release);
   }
   stop_.store(true, std::memory_order_release);
 }
@@ -240,6 +253,7 @@ void Communicator::abandon(Error why) {
 double Communicator::estimate_us(const Request&) const { return 0; }
 
 std::optional<Error> Communicator::fault() const {
+  if (!failed_.load(std::memory_order_acquire)) return std::nullopt;
   std::lock_guard lock(fault_mutex_);
   return fault_;
 }

@@ -2,6 +2,7 @@
 // sequence numbers, deadlines and how a failure ends everything. Does not know the public API's types.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -82,7 +83,14 @@ class Communicator {
   // For tasks.
   std::uint64_t next_sequence() { return ++sequence_; }
   Result<BoundPlan*> plan(const Choice& choice, Collective collective, int root);
-  Nanos operation_deadline() const { return deadline_; }
+  // The plan of a small call (Chooser::small), by the shortest way.
+  Result<BoundPlan*> small_plan(const Request& request, int root);
+  // Of the operation under way; its clock starts when somebody first asks, so that an operation that
+  // never has to wait reads no clock.
+  Nanos operation_deadline() {
+    if (deadline_ == 0) deadline_ = deadline_in(options_.timeout);
+    return deadline_;
+  }
   const std::atomic<bool>& stop_word() const { return stop_; }
   Chooser& chooser() { return chooser_; }
   StatusPage& status_page() { return status_page_; }
@@ -107,17 +115,19 @@ class Communicator {
   std::mutex mutex_;
   std::unique_ptr<Mesh> mesh_;
   std::unordered_map<std::uint64_t, std::unique_ptr<BoundPlan>> plans_;
+  std::array<BoundPlan*, kCollectiveCount> small_plans_{};  // of root 0
   Chooser chooser_;
   StatusPage status_page_;
   CollectiveTask task_;
   std::uint64_t sequence_ = 0;
   std::uint64_t children_ = 0;
-  Nanos deadline_ = kNever;
+  Nanos deadline_ = 0;  // 0: not asked for yet
   bool one_process_ = false;
   int local_runners_ = 1;
   std::atomic<bool> stop_{false};
   mutable std::mutex fault_mutex_;
   std::optional<Error> fault_;
+  std::atomic<bool> failed_{false};  // fault_ is set; pairs with fault()
 };
 
 }  // namespace gyre

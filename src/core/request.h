@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "base/dtype.h"
@@ -32,7 +33,7 @@ struct Request {
   Op op = Op::sum;
   int root = 0;  // the peer for send and recv
   PremulScalar scalar;
-  Uneven uneven;
+  std::shared_ptr<const Uneven> uneven;  // of a V-collective
 };
 
 inline bool is_point_to_point(Collective what) {

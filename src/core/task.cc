@@ -47,7 +47,6 @@ std::pair<std::size_t, std::size_t> extents(const Request& r, int rank, int size
     for (std::size_t i = 0; i < counts.size(); ++i) end = std::max(end, at[i] + counts[i]);
     return end;
   };
-  const Uneven& u = r.uneven;
   switch (r.what) {
     case Collective::all_gather: return {r.count, all()};
     case Collective::gather: return {r.count, rank == r.root ? all() : 0};
@@ -57,13 +56,16 @@ std::pair<std::size_t, std::size_t> extents(const Request& r, int rank, int size
     case Collective::broadcast: return {rank == r.root ? r.count : 0, r.count};
     case Collective::reduce: return {r.count, rank == r.root ? r.count : 0};
     case Collective::all_gather_v:
-      return {u.send_counts[static_cast<std::size_t>(rank)], span(u.send_counts, u.send_offsets)};
     case Collective::reduce_scatter_v:
-      return {span(u.send_counts, u.send_offsets), u.send_counts[static_cast<std::size_t>(rank)]};
-    case Collective::all_to_all_v:
-      return {span(u.send_counts, u.send_offsets), span(u.recv_counts, u.recv_offsets)};
+    case Collective::all_to_all_v: break;
     default: return {r.count, r.count};
   }
+  const Uneven& u = *r.uneven;
+  const std::size_t own = u.send_counts[static_cast<std::size_t>(rank)];
+  const std::size_t spread = span(u.send_counts, u.send_offsets);
+  if (r.what == Collective::all_gather_v) return {own, spread};
+  if (r.what == Collective::reduce_scatter_v) return {spread, own};
+  return {spread, span(u.recv_counts, u.recv_offsets)};
 }
 
 }  // namespace
@@ -91,7 +93,7 @@ Status CollectiveTask::prepare() {
   const Chooser& chooser = comm_.chooser();
   if (chooser.is_small(*request_)) {
     phase_ = Phase::main;
-    return start_main(chooser.small(*request_));
+    return start_small();
   }
   if (chooser.agrees(*request_)) return start_agree();
   phase_ = Phase::main;
@@ -187,32 +189,46 @@ Status CollectiveTask::map_windows() {
   return {};
 }
 
-Status CollectiveTask::start_main(const Choice& choice) {
-  const Request& request = *request_;
-  const bool rooted = request.what == Collective::broadcast || request.what == Collective::reduce ||
-                      request.what == Collective::gather || request.what == Collective::scatter;
-  // A barrier among few is an all_gather of nothing: its signature meets other calls' first messages.
-  const bool pairs = request.what == Collective::barrier && choice.algorithm == Algorithm::one_shot;
-  const Collective built = pairs ? Collective::all_gather : request.what;
-  BoundPlan* plan = GYRE_TRY(comm_.plan(choice, built, rooted ? request.root : 0));
-  const bool small = choice.kind == EdgeKind::small;
-  const Entry* entry = find_entry(built, choice.algorithm);
-  std::size_t chunk_bytes = small ? kSmallSlotBytes : comm_.mesh().shapes().slot_bytes;
-  const bool windows = entry && entry->needs_windows;
-  if (choice.algorithm == Algorithm::window_push) chunk_bytes = kWindowChunkBytes;
-  work_ = bind_work(request, plan->program, comm_.rank(), comm_.size(), chunk_bytes, tables_);
-  if (request.what == Collective::barrier) work_.loops_min = 1;
-  work_.call = call_;
-  work_.windows = windows ? agreement_->windows.data() : nullptr;
-  work_.tolerant = small && symmetric(request.what);
-  if (request.op == Op::premul_sum) {
-    const void* from = request.scalar.pointer ? request.scalar.pointer : request.scalar.value.data();
-    std::memcpy(scalar_.data(), from, size_of(request.type));
-    work_.scale = scalar_.data();
-  }
-  runner_ = plan->runner.get();
+Status CollectiveTask::start_small() {
+  BoundPlan* plan = GYRE_TRY(comm_.small_plan(*request_, root()));
+  const bool alone = comm_.size() == 1;
+  bind(*plan, alone ? kWindowChunkBytes : kSmallSlotBytes);
+  work_.tolerant = symmetric(request_->what);
+  if (request_->what == Collective::barrier) work_.loops_min = 1;
   runner_->start(work_);
   return {};
+}
+
+Status CollectiveTask::start_main(const Choice& choice) {
+  BoundPlan* plan = GYRE_TRY(comm_.plan(choice, request_->what, root()));
+  const Entry* entry = find_entry(request_->what, choice.algorithm);
+  bind(*plan, choice.algorithm == Algorithm::window_push ? kWindowChunkBytes
+                                                         : comm_.mesh().shapes().slot_bytes);
+  if (entry->needs_windows) work_.windows = agreement_->windows.data();
+  if (request_->what == Collective::barrier) work_.loops_min = 1;
+  runner_->start(work_);
+  return {};
+}
+
+int CollectiveTask::root() const {
+  switch (request_->what) {
+    case Collective::broadcast:
+    case Collective::reduce:
+    case Collective::gather:
+    case Collective::scatter: return request_->root;
+    default: return 0;
+  }
+}
+
+void CollectiveTask::bind(BoundPlan& plan, std::size_t chunk_bytes) {
+  const Request& request = *request_;
+  work_ = bind_work(request, plan.program, comm_.rank(), comm_.size(), chunk_bytes, tables_);
+  work_.call = call_;
+  runner_ = plan.runner.get();
+  if (request.op != Op::premul_sum) return;
+  const void* from = request.scalar.pointer ? request.scalar.pointer : request.scalar.value.data();
+  std::memcpy(scalar_.data(), from, size_of(request.type));
+  work_.scale = scalar_.data();
 }
 
 Turn CollectiveTask::turn() {

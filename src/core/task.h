@@ -16,6 +16,7 @@
 namespace gyre {
 
 class Communicator;
+struct BoundPlan;
 
 class Task {
  public:
@@ -52,7 +53,10 @@ class CollectiveTask final : public Task {
   Status start_agree();
   Status finish_agree();
   Status map_windows();
+  Status start_small();
   Status start_main(const Choice& choice);
+  void bind(BoundPlan& plan, std::size_t chunk_bytes);
+  int root() const;  // 0 where the collective has none
 
   Communicator& comm_;
   const Request* request_ = nullptr;

@@ -160,7 +160,7 @@ void Runner::combine_chunk(const LaneState& state, const Move& move, const Opera
     targets_[static_cast<std::size_t>(i)] =
         target_pointer(state, move, targets[i], state.turn, extent);
   if (failure_) return;
-  const bool final = (move.flags & kFinal) != 0;
+  const bool final = (move.flags & kFinal) != 0 && work_.op == Op::avg;  // sums need no last touch
   if (move.sources == 1 && move.targets == 1 && !scaled && !final && sources_[0] == targets_[0]) return;
   kernel_({.targets = targets_.data(),
            .target_count = move.targets,
