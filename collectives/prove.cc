@@ -52,7 +52,7 @@ class Proof {
     if (fault_.empty()) fault_ = flow_.leftover();
     if (fault_.empty()) check_results();
     if (fault_.empty() && ordered_) check_departures();
-    return {fault_, flow_.turns(), roundings_, rank_order_};
+    return {fault_, flow_.turns(), roundings_, additions_, rank_order_};
   }
 
  private:
@@ -100,7 +100,7 @@ class Proof {
   std::vector<Clock> clocks_;                         // per lane, when ordered_
   std::vector<std::map<int, std::uint32_t>> visits_;  // per lane: peer -> turn of last touch
   std::string fault_;
-  int roundings_ = 0;
+  int roundings_ = 0, additions_ = 0;
   bool rank_order_ = true;
 };
 
@@ -300,6 +300,7 @@ void Proof::check_block(int rank, std::int32_t block, const Content& content,
       else if (trees.try_emplace(spot, value.tree).first->second != value.tree)
         fault_ = name + " is added in another order than elsewhere";
       roundings_ = std::max(roundings_, value.roundings);
+      additions_ = std::max(additions_, value.additions);
       if (everyone)
         rank_order_ = rank_order_ && value.tree == values_.rank_order_tree(content.piece);
     }

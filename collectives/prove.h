@@ -28,7 +28,9 @@ struct ProofCase {
 struct Verdict {
   std::string fault;        // empty: proved
   std::uint64_t turns = 0;  // taken by all ranks together
-  int roundings = 0;        // most combining moves on the way of any part to any result
+  // On the way of any part to any result: most moves that combined, most additions in them. A move
+  // adds in the accumulate type, left to right, and rounds to the element type once.
+  int roundings = 0, additions = 0;
   bool rank_order = false;  // every reduction is one move over all ranks in rank order
   bool proved() const { return fault.empty(); }
 };

@@ -113,7 +113,9 @@ class Rotation {
         verdict.fault = fmt::format("output block {} is not right", block);
       else
         tree = values_[id].tree;
-      if (id >= 0) verdict.roundings = std::max(verdict.roundings, values_[id].roundings);
+      if (id < 0) continue;
+      verdict.roundings = std::max(verdict.roundings, values_[id].roundings);
+      verdict.additions = std::max(verdict.additions, values_[id].additions);
     }
   }
 

@@ -5,7 +5,7 @@ namespace gyre {
 Tuner::Tuner(Layout layout, const CostConstants& constants)
     : layout_(std::move(layout)), constants_(constants) {}
 
-bool Tuner::allows(const Entry& entry, const Request& request) const {
+bool Tuner::allows(const Entry& entry, const TunerQuery& request) const {
   if (entry.collective != request.collective) return false;
   if (request.wish && entry.algorithm != *request.wish) return false;
   if (request.deterministic && !entry.rank_order) return false;
@@ -14,14 +14,14 @@ bool Tuner::allows(const Entry& entry, const Request& request) const {
   return layout_.size == 1 || entry.valid({entry.collective, entry.algorithm, 0, 0, &layout_});
 }
 
-double Tuner::cost(const Entry& entry, const Request& request) {
+double Tuner::cost(const Entry& entry, const TunerQuery& request) {
   auto known = costs_.find(&entry);
   if (known == costs_.end()) known = costs_.emplace(&entry, cost_of(entry, layout_)).first;
   return microseconds(known->second, request.collective, request.bytes, constants_);
 }
 
-Result<Choice> Tuner::choose(const Request& request) {
-  Choice best;
+Result<TunerAnswer> Tuner::choose(const TunerQuery& request) {
+  TunerAnswer best;
   for (const Entry& entry : catalog()) {
     if (!allows(entry, request)) continue;
     const double us = cost(entry, request);

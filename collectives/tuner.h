@@ -12,7 +12,7 @@
 namespace gyre {
 
 // Equal on all ranks, or they choose differently and hang.
-struct Request {
+struct TunerQuery {
   Collective collective = Collective::all_reduce;
   std::uint64_t bytes = 0;     // the buffer, or a rank's block; of V-collectives the largest block
   bool windows = false;        // every rank's buffers can be reached by every other
@@ -22,7 +22,7 @@ struct Request {
   std::optional<Algorithm> wish;  // by name, instead of by cost
 };
 
-struct Choice {
+struct TunerAnswer {
   const Entry* entry = nullptr;
   double microseconds = 0;
 };
@@ -33,11 +33,11 @@ class Tuner {
 
   // The cheapest algorithm that the request allows; the first in the catalog among equals.
   // Fails: invalid-usage, when the wish or nothing at all is possible. One thread.
-  Result<Choice> choose(const Request& request);
+  Result<TunerAnswer> choose(const TunerQuery& request);
 
  private:
-  bool allows(const Entry& entry, const Request& request) const;
-  double cost(const Entry& entry, const Request& request);
+  bool allows(const Entry& entry, const TunerQuery& request) const;
+  double cost(const Entry& entry, const TunerQuery& request);
 
   Layout layout_;
   CostConstants constants_;

@@ -56,7 +56,7 @@ int Values::combine(std::span<const int> sources, std::string& why) {
   if (sources.size() == 1) return sources[0];
   Value sum{.spot = (*this)[sources[0]].spot, .tree = sources.size()};
   std::vector<std::uint64_t> all(words_, 0);
-  for (const int id : sources) {
+  for (const int& id : sources) {
     const Value& part = (*this)[id];
     if (part.spot != sum.spot || part.final) {
       why = fmt::format("adds {} {} to {}", part.final ? "the finished" : "", to_text(id),
@@ -73,6 +73,8 @@ int Values::combine(std::span<const int> sources, std::string& why) {
     }
     sum.tree = mix(sum.tree, part.tree);
     sum.roundings = std::max(sum.roundings, part.roundings + 1);
+    const bool first = &id == sources.data();
+    sum.additions = std::max(sum.additions, part.additions) + (first ? 0 : 1);
   }
   return add(sum, all);
 }

@@ -21,6 +21,7 @@ struct Value {
   Spot spot;
   bool final = false;
   int roundings = 0;       // most moves that combined on the way of any part
+  int additions = 0;       // most single additions on the way of any part
   std::uint64_t tree = 0;  // hash of the addition tree: equal trees give equal bits
 };
 

@@ -8,7 +8,7 @@
 namespace gyre {
 namespace {
 
-Algorithm chosen(Tuner& tuner, const Request& request) {
+Algorithm chosen(Tuner& tuner, const TunerQuery& request) {
   const auto choice = tuner.choose(request);
   EXPECT_TRUE(choice) << choice.error().text;
   return choice->entry->algorithm;
@@ -46,7 +46,7 @@ TEST(Tuner, deterministic_calls_get_rank_order_at_every_size) {
 
 TEST(Tuner, peers_do_not_read_premultiplied_inputs) {
   Tuner tuner(single_host_layout(4));
-  const Request request{.bytes = 64_MiB, .windows = true, .premultiplied = true};
+  const TunerQuery request{.bytes = 64_MiB, .windows = true, .premultiplied = true};
   EXPECT_FALSE(tuner.choose(request)->entry->needs_windows);
 }
 
