@@ -210,12 +210,6 @@ Result<std::vector<Fd>> Socket::recv_fds(std::span<std::byte> bytes, const Until
   return out;
 }
 
-bool Socket::is_alive() const {
-  char byte;
-  const ssize_t got = ::recv(fd(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return got > 0 || (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR));
-}
-
 Address Socket::local() const {
   sockaddr_storage raw{};
   socklen_t bytes = sizeof raw;

@@ -58,9 +58,6 @@ class Socket {
   // Fills `bytes`; Gives: the descriptors that came along (at most 16).
   Result<std::vector<Fd>> recv_fds(std::span<std::byte> bytes, const Until& until);
 
-  // False once the other side has closed it and nothing is left to read.
-  bool is_alive() const;
-
   int fd() const { return fd_.get(); }
   Fd release() { return std::move(fd_); }
   explicit operator bool() const { return static_cast<bool>(fd_); }

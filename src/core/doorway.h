@@ -76,7 +76,8 @@ class Doorway {
   // peers, sooner or later. The higher rank dials, the lower answers. Peers: distinct, not oneself.
   // Gives: connections in the order of `peers`.
   // Fails: timeout or remote naming the rank and its address; aborted within 100 ms of the word.
-  // What connected before a failure is closed. Threads: any number at once, with different calls.
+  // What connected before a failure is closed, and that call's comm and lane are spent: another try
+  // takes another lane. Threads: any number at once, with different calls.
   Result<std::vector<Connection>> connect(const Call& call, std::span<const Peer> peers,
                                           Nanos deadline, const std::atomic<bool>& abort);
 

@@ -222,7 +222,7 @@ TEST(Doorway, strangers_at_the_door_do_not_stop_a_connection) {
   expect_joined(answered, dialed);
 }
 
-TEST(Doorway, caller_that_gave_up_is_not_handed_out) {
+TEST(Doorway, caller_that_gave_up_half_way_is_not_handed_out) {
   Two two;
   { const auto gone = two.from_one({.comm = 1}, 1_ms); }
   Result<std::vector<Connection>> dialed = error(Code::internal, "not called");
@@ -230,6 +230,18 @@ TEST(Doorway, caller_that_gave_up_is_not_handed_out) {
   auto answered = two.from_zero({.comm = 1});
   dialer.join();
   expect_joined(answered, dialed);
+}
+
+TEST(Doorway, caller_that_closed_at_once_is_handed_out_as_ended) {
+  Two two;
+  std::thread dialer([&] { (void)two.from_one({.comm = 1}); });
+  auto other = two.from_zero({.comm = 2}, 300_ms);  // takes the call for comm 1 and parks it
+  dialer.join();
+  EXPECT_FALSE(other);
+  auto answered = two.from_zero({.comm = 1});
+  ASSERT_TRUE(answered) << answered.error().text;
+  std::byte one;
+  EXPECT_EQ((*answered)[0].socket.recv_all({&one, 1}, {deadline_in(10_s)}).error().code, Code::remote);
 }
 
 TEST(Card, damaged_cards_are_refused_and_names_are_made_printable) {
