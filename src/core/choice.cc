@@ -1,5 +1,7 @@
 #include "core/choice.h"
 
+#include <bit>
+
 #include "base/param.h"
 #include "core/binding.h"
 #include "core/mesh.h"
@@ -16,13 +18,10 @@ GYRE_PARAM(pull_min, Bytes, 128 << 10,
 namespace {
 
 using enum Algorithm;
-// Beyond one host: below it latency counts, above it bandwidth.
-constexpr std::size_t kLatencyBytes = 32 << 10;
-
 }  // namespace
 
 Chooser::Chooser(const Layout& layout, bool deterministic)
-    : layout_(layout), deterministic_(deterministic) {
+    : layout_(layout), deterministic_(deterministic), tuner_(layout) {
   if (param_algo.get() != "auto")
     if (auto parsed = parse_algorithm(param_algo.get())) forced_ = *parsed;
 }
@@ -71,25 +70,49 @@ Choice Chooser::small(const Request& request) const {
   return {first_valid(request, {one_shot, two_shot, pairwise, doubling}), EdgeKind::small};
 }
 
+Algorithm Chooser::tuned(const Request& request, std::size_t bytes, const Reach& reach) const {
+  const bool windows = reach.mapped || reach.pull;
+  const auto bucket = static_cast<std::uint32_t>(std::bit_width(bytes));
+  const bool premultiplied = request.op == Op::premul_sum;
+  const std::uint32_t key = static_cast<std::uint32_t>(request.what) | bucket << 8 |
+                            static_cast<std::uint32_t>(windows) << 16 |
+                            static_cast<std::uint32_t>(premultiplied) << 17;
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  TunerQuery query{.collective = request.what, .bytes = std::uint64_t{1} << bucket,
+                   .windows = windows, .deterministic = deterministic_,
+                   .premultiplied = premultiplied};
+  auto answer = tuner_.choose(query);
+  const Algorithm algorithm =
+      answer ? answer->entry->algorithm : first_valid(request, {ring, pairwise, two_shot});
+  known_.emplace(key, algorithm);
+  return algorithm;
+}
+
 Choice Chooser::large(const Request& request, const Reach& reached) const {
   // Peers cannot read an input that its owner must scale first; uneven all-to-all offsets are private.
-  const bool private_data = request.op == Op::premul_sum || request.what == Collective::all_to_all_v;
-  const Reach reach = private_data ? Reach{} : reached;
+  const bool private_data =
+      request.op == Op::premul_sum || request.what == Collective::all_to_all_v;
+  const std::size_t bytes = message_bytes(request);
+  Reach reach = private_data ? Reach{} : reached;
+  if (bytes < param_pull_min.get().count) reach.pull = false;
   if (forced_ && valid(request.what, *forced_, request.root)) {
     const Entry* entry = find_entry(request.what, *forced_);
     if (!entry->needs_windows || reach.mapped || (reach.pull && *forced_ == window_pull))
       return {*forced_, EdgeKind::bulk};
   }
-  const std::size_t bytes = message_bytes(request);
-  if (reach.mapped && !forced_ && valid(request.what, window_push, request.root))
+  if (reach.mapped && valid(request.what, window_push, request.root))
     return {window_push, EdgeKind::bulk};
-  if (reach.pull && !forced_ && bytes >= param_pull_min.get().count &&
-      valid(request.what, window_pull, request.root))
+  if (reach.pull && valid(request.what, window_pull, request.root))
     return {window_pull, EdgeKind::bulk};
-  if (agrees(request)) return {first_valid(request, {two_shot, pairwise, one_shot, ring}), EdgeKind::bulk};
-  if (bytes <= kLatencyBytes)
-    return {first_valid(request, {doubling, tree, binomial, circulant, pairwise}), EdgeKind::bulk};
-  return {first_valid(request, {ring, pairwise, two_shot}), EdgeKind::bulk};
+  return {tuned(request, bytes, {}), EdgeKind::bulk};
+}
+
+double Chooser::estimate_us(const Request& request) const {
+  auto answer = tuner_.choose({.collective = request.what, .bytes = message_bytes(request),
+                               .deterministic = deterministic_,
+                               .premultiplied = request.op == Op::premul_sum});
+  return answer ? answer->microseconds : 0;
 }
 
 }  // namespace gyre

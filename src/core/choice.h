@@ -3,8 +3,10 @@
 #pragma once
 
 #include <optional>
+#include <unordered_map>
 
 #include "collectives/catalog.h"
+#include "collectives/tuner.h"
 #include "core/request.h"
 #include "transport/link.h"
 
@@ -30,16 +32,22 @@ class Chooser {
   bool agrees(const Request& request) const;
   Choice small(const Request& request) const;
   Choice large(const Request& request, const Reach& reach) const;
+  // The cost model's answer, microseconds, for memory that peers cannot reach.
+  double estimate_us(const Request& request) const;
   // GYRE_ALGO, checked. Fails: invalid-usage, naming the collectives that have it.
   Status check() const;
 
  private:
   bool valid(Collective collective, Algorithm algorithm, int root) const;
   Algorithm first_valid(const Request& request, std::initializer_list<Algorithm> wishes) const;
+  Algorithm tuned(const Request& request, std::size_t bytes, const Reach& reach) const;
 
   const Layout& layout_;
   bool deterministic_;
   std::optional<Algorithm> forced_;
+  mutable Tuner tuner_;
+  // Tuned answers by collective, power of two of bytes and reach; one communicator, one thread.
+  mutable std::unordered_map<std::uint32_t, Algorithm> known_;
 };
 
 }  // namespace gyre

@@ -250,8 +250,6 @@ void Communicator::abandon(Error why) {
   (void)fail(std::move(why));
 }
 
-double Communicator::estimate_us(const Request&) const { return 0; }
-
 std::optional<Error> Communicator::fault() const {
   if (!failed_.load(std::memory_order_acquire)) return std::nullopt;
   std::lock_guard lock(fault_mutex_);

@@ -78,7 +78,7 @@ class Communicator {
   bool stopping() const { return stop_.load(std::memory_order_relaxed); }
 
   // The cost model's answer for one request, microseconds.
-  double estimate_us(const Request& request) const;
+  double estimate_us(const Request& request) const { return chooser_.estimate_us(request); }
 
   // For tasks.
   std::uint64_t next_sequence() { return ++sequence_; }
