@@ -1,6 +1,6 @@
-// combine per type and shape, beside the floors it is measured against: memcpy and a plain float loop
-// (floors.cc). Bytes per second count what the operands name: every source read and
-// every target written, no read for ownership.
+// combine per type and shape, beside the floors it is measured against: memcpy and a plain float
+// loop (floors.cc). Bytes per second count what the operands name: every source read and every
+// target written, no read for ownership.
 #include "bench/micro/floors.h"
 
 #include "base/dtype.h"
@@ -14,7 +14,6 @@
 #include <memory>
 #include <string>
 #include <vector>
-
 
 namespace {
 
@@ -51,13 +50,20 @@ struct Operands {
   std::vector<void*> to;
 };
 
-void combine_of(benchmark::State& state, Type type, Op op, int sources, int targets, bool streaming) {
+void combine_of(benchmark::State& state, Type type, Op op, int sources, int targets,
+                bool streaming) {
   const auto bytes = static_cast<std::size_t>(state.range(0));
   const Operands operands(sources, targets, bytes);
-  CombineArgs args{.targets = operands.to.data(), .target_count = targets,
-                   .sources = operands.from.data(), .source_count = sources,
-                   .count = bytes / gyre::size_of(type), .type = type, .op = op,
-                   .final = true, .avg_size = 3, .streaming = streaming};
+  CombineArgs args{.targets = operands.to.data(),
+                   .target_count = targets,
+                   .sources = operands.from.data(),
+                   .source_count = sources,
+                   .count = bytes / gyre::size_of(type),
+                   .type = type,
+                   .op = op,
+                   .final = true,
+                   .avg_size = 3,
+                   .streaming = streaming};
   const gyre::Kernel kernel = gyre::find_kernel(type, op);  // once per call, as the executor does
   for (auto _ : state) {
     kernel(args);
@@ -93,8 +99,8 @@ void floats_floor(benchmark::State& state, int targets) {
 constexpr std::int64_t kSizes[] = {8, 64, 8192, 65536, 262144, 16 << 20, 64 << 20};
 
 void add(const std::string& name, Type type, Op op, int sources, int targets, bool streaming) {
-  auto* one = benchmark::RegisterBenchmark(name.c_str(), combine_of, type, op, sources, targets,
-                                           streaming);
+  auto* one =
+      benchmark::RegisterBenchmark(name.c_str(), combine_of, type, op, sources, targets, streaming);
   for (std::int64_t bytes : kSizes) one->Arg(bytes);
 }
 

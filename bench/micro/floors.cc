@@ -1,3 +1,4 @@
+// The plainest loops. Built with -O3 for the machine at hand (CMakeLists.txt).
 #include "bench/micro/floors.h"
 
 namespace gyre {

@@ -3,9 +3,10 @@
 // registers and is tested against this) or reductions.
 //
 // Rounding is to nearest, ties to even, in integers alone, so neither the rounding mode nor
-// flush-to-zero of the calling thread matters. A value past the largest finite one becomes infinity,
-// and in float8e4m3, which has none, NaN: an overflow must stay visible, as it does in float16. (CUDA's
-// converting constructors saturate instead; a sum that silently stops at 448 looks like a result.)
+// flush-to-zero of the calling thread matters. A value past the largest finite one becomes
+// infinity, and in float8e4m3, which has none, NaN: an overflow must stay visible, as it does in
+// float16. (CUDA's converting constructors saturate instead; a sum that silently stops at 448 looks
+// like a result.)
 #pragma once
 
 #include <algorithm>

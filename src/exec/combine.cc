@@ -11,10 +11,13 @@ namespace {
 Op bool_as_bits(Op op) {
   switch (op) {
     case Op::sum:
-    case Op::max: return Op::bor;
+    case Op::max:
+      return Op::bor;
     case Op::prod:
-    case Op::min: return Op::band;
-    default: return op;
+    case Op::min:
+      return Op::band;
+    default:
+      return op;
   }
 }
 
@@ -26,12 +29,16 @@ Kernel find_kernel(Type type, Op op) {
   if (op == Op::band || op == Op::bor || op == Op::bxor) return find_bits_kernel(op);
   switch (type) {
     case Type::f32:
-    case Type::f64: return find_wide_kernel(type, op);
+    case Type::f64:
+      return find_wide_kernel(type, op);
     case Type::f16:
-    case Type::bf16: return find_half_kernel(type, op);
+    case Type::bf16:
+      return find_half_kernel(type, op);
     case Type::f8e4m3:
-    case Type::f8e5m2: return find_eighth_kernel(type, op);
-    default: return find_integer_kernel(type, op);
+    case Type::f8e5m2:
+      return find_eighth_kernel(type, op);
+    default:
+      return find_integer_kernel(type, op);
   }
 }
 

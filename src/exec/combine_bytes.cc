@@ -22,10 +22,14 @@ void bits(const CombineArgs& args) {
 
 Kernel find_bits(Op op) {
   switch (op) {
-    case Op::band: return bits<And>;
-    case Op::bor: return bits<Or>;
-    case Op::bxor: return bits<Xor>;
-    default: return nullptr;
+    case Op::band:
+      return bits<And>;
+    case Op::bor:
+      return bits<Or>;
+    case Op::bxor:
+      return bits<Xor>;
+    default:
+      return nullptr;
   }
 }
 
@@ -46,8 +50,9 @@ Kernel find_bits_kernel(Op op) { return HWY_DYNAMIC_DISPATCH(find_bits)(op); }
 HWY_EXPORT(copy_bytes);
 void copy(const CombineArgs& args) {
   if (args.streaming) return HWY_DYNAMIC_DISPATCH(copy_bytes)(args);
-  // The C library knows this machine best, and a second target finds the source in cache: reading it
-  // once for both measured no faster (combine_bench, copy_1_to_2, 256 KiB, Sapphire Rapids, 2026-12).
+  // The C library knows this machine best, and a second target finds the source in cache: reading
+  // it once for both measured no faster (combine_bench, copy_1_to_2, 256 KiB, Sapphire Rapids,
+  // 2026-12).
   for (int t = 0; t < args.target_count; ++t)
     if (args.targets[t] != args.sources[0])
       std::memcpy(args.targets[t], args.sources[0], args.count * size_of(args.type));

@@ -14,13 +14,20 @@ namespace HWY_NAMESPACE {
 
 Kernel find_integer(Type type, Op op) {
   switch (type) {
-    case Type::i8: return find_in<Same<std::int8_t>>(op);
-    case Type::u8: return find_in<Same<std::uint8_t>>(op);
-    case Type::i32: return find_in<Same<std::int32_t>>(op);
-    case Type::u32: return find_in<Same<std::uint32_t>>(op);
-    case Type::i64: return find_in<Same<std::int64_t>>(op);
-    case Type::u64: return find_in<Same<std::uint64_t>>(op);
-    default: return nullptr;
+    case Type::i8:
+      return find_in<Same<std::int8_t>>(op);
+    case Type::u8:
+      return find_in<Same<std::uint8_t>>(op);
+    case Type::i32:
+      return find_in<Same<std::int32_t>>(op);
+    case Type::u32:
+      return find_in<Same<std::uint32_t>>(op);
+    case Type::i64:
+      return find_in<Same<std::int64_t>>(op);
+    case Type::u64:
+      return find_in<Same<std::uint64_t>>(op);
+    default:
+      return nullptr;
   }
 }
 
@@ -32,7 +39,9 @@ HWY_AFTER_NAMESPACE();
 namespace gyre {
 
 HWY_EXPORT(find_integer);
-Kernel find_integer_kernel(Type type, Op op) { return HWY_DYNAMIC_DISPATCH(find_integer)(type, op); }
+Kernel find_integer_kernel(Type type, Op op) {
+  return HWY_DYNAMIC_DISPATCH(find_integer)(type, op);
+}
 
 }  // namespace gyre
 #endif  // HWY_ONCE

@@ -4,8 +4,8 @@
 
 #include "exec/combine.h"
 
-// SSSE3 without SSE4 was sold for one year of x86; scalable vectors cannot be members of structs, and
-// every Arm core that has them has NEON too.
+// SSSE3 without SSE4 was sold for one year of x86; scalable vectors cannot be members of structs,
+// and every Arm core that has them has NEON too.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 
 namespace gyre {

@@ -1,8 +1,9 @@
-// The loop of combine, compiled once per instruction set. Knows counts, tails, many sources and many
-// targets. Does not know what a register holds or how two are combined (combine_lanes-inl.h).
+// The loop of combine, compiled once per instruction set. Knows counts, tails, many sources and
+// many targets. Does not know what a register holds (combine_forms-inl.h) or how two combine
+// (combine_lanes-inl.h).
 //
-// Every source is read once and nothing is stored before all sources of those elements were read, so
-// that a target may be a source.
+// Every source is read once and nothing is stored before all sources of those elements were read,
+// so that a target may be a source.
 
 // Highway's guard: once per instruction set.
 #if defined(GYRE_EXEC_COMBINE_LOOP_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -12,11 +13,12 @@
 #define GYRE_EXEC_COMBINE_LOOP_INL_H_
 #endif
 
+#include "exec/combine_forms-inl.h"
 #include "exec/combine_kernels.h"
-#include "exec/combine_lanes-inl.h"
 
 #include <hwy/cache_control.h>
 
+#include <cstdint>
 #include <cstring>
 
 HWY_BEFORE_NAMESPACE();
@@ -26,9 +28,13 @@ namespace HWY_NAMESPACE {
 // Whole registers of memory.
 struct Whole {
   template <class D>
-  HWY_INLINE hn::Vec<D> load(D d, const hn::TFromD<D>* from) const { return hn::LoadU(d, from); }
+  HWY_INLINE hn::Vec<D> load(D d, const hn::TFromD<D>* from) const {
+    return hn::LoadU(d, from);
+  }
   template <class D>
-  HWY_INLINE void store(hn::Vec<D> v, D d, hn::TFromD<D>* to) const { hn::StoreU(v, d, to); }
+  HWY_INLINE void store(hn::Vec<D> v, D d, hn::TFromD<D>* to) const {
+    hn::StoreU(v, d, to);
+  }
 };
 
 // As Whole, around the caches where the target falls on a register's boundary.
@@ -47,17 +53,19 @@ struct Part {
 
   template <class D>
   HWY_INLINE hn::Vec<D> load(D d, const hn::TFromD<D>* from) const {
-    if constexpr (kMaskedMemory) return hn::MaskedLoad(hn::FirstN(d, lanes), d, from);
-    HWY_ALIGN hn::TFromD<D> whole[hn::MaxLanes(d)] = {};
-    std::memcpy(whole, from, lanes * sizeof(*from));
+    using T = hn::TFromD<D>;
+    if constexpr (kMaskedMemory<T>) return hn::MaskedLoad(hn::FirstN(d, lanes), d, from);
+    HWY_ALIGN T whole[hn::MaxLanes(d)] = {};
+    std::memcpy(whole, from, lanes * sizeof(T));
     return hn::Load(d, whole);
   }
   template <class D>
   HWY_INLINE void store(hn::Vec<D> v, D d, hn::TFromD<D>* to) const {
-    if constexpr (kMaskedMemory) return hn::BlendedStore(v, hn::FirstN(d, lanes), d, to);
-    HWY_ALIGN hn::TFromD<D> whole[hn::MaxLanes(d)];
+    using T = hn::TFromD<D>;
+    if constexpr (kMaskedMemory<T>) return hn::BlendedStore(v, hn::FirstN(d, lanes), d, to);
+    HWY_ALIGN T whole[hn::MaxLanes(d)];
     hn::Store(v, d, whole);
-    std::memcpy(to, whole, lanes * sizeof(*to));
+    std::memcpy(to, whole, lanes * sizeof(T));
   }
 };
 
@@ -136,7 +144,9 @@ class Loop {
   struct Scale {
     Scalar by;
     template <class V>
-    HWY_INLINE V operator()(V v) const { return Mul()(v, hn::Set(hn::DFromV<V>(), by)); }
+    HWY_INLINE V operator()(V v) const {
+      return Mul()(v, hn::Set(hn::DFromV<V>(), by));
+    }
   };
 
   template <int kRegisters, class Port>
@@ -186,13 +196,20 @@ void scaled_sum(const CombineArgs& args) {
 template <class Form>
 Kernel find_in(Op op) {
   switch (op) {
-    case Op::sum: return reduce<Form, Add>;
-    case Op::prod: return reduce<Form, Mul>;
-    case Op::max: return reduce<Form, Max>;
-    case Op::min: return reduce<Form, Min>;
-    case Op::avg: return average<Form>;
-    case Op::premul_sum: return scaled_sum<Form>;
-    default: return nullptr;
+    case Op::sum:
+      return reduce<Form, Add>;
+    case Op::prod:
+      return reduce<Form, Mul>;
+    case Op::max:
+      return reduce<Form, Max>;
+    case Op::min:
+      return reduce<Form, Min>;
+    case Op::avg:
+      return average<Form>;
+    case Op::premul_sum:
+      return scaled_sum<Form>;
+    default:
+      return nullptr;
   }
 }
 

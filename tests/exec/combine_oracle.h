@@ -20,31 +20,48 @@ using Bytes = std::vector<unsigned char>;
 template <class F>
 auto with_type(Type type, F f) {
   switch (type) {
-    case Type::i8: return f(std::int8_t{});
-    case Type::u8: return f(std::uint8_t{});
-    case Type::i32: return f(std::int32_t{});
-    case Type::u32: return f(std::uint32_t{});
-    case Type::i64: return f(std::int64_t{});
-    case Type::u64: return f(std::uint64_t{});
-    case Type::f16: return f(F16{});
-    case Type::f32: return f(float{});
-    case Type::f64: return f(double{});
-    case Type::bf16: return f(BF16{});
-    case Type::f8e4m3: return f(F8E4M3{});
-    case Type::f8e5m2: return f(F8E5M2{});
-    default: return f(bool{});
+    case Type::i8:
+      return f(std::int8_t{});
+    case Type::u8:
+      return f(std::uint8_t{});
+    case Type::i32:
+      return f(std::int32_t{});
+    case Type::u32:
+      return f(std::uint32_t{});
+    case Type::i64:
+      return f(std::int64_t{});
+    case Type::u64:
+      return f(std::uint64_t{});
+    case Type::f16:
+      return f(F16{});
+    case Type::f32:
+      return f(float{});
+    case Type::f64:
+      return f(double{});
+    case Type::bf16:
+      return f(BF16{});
+    case Type::f8e4m3:
+      return f(F8E4M3{});
+    case Type::f8e5m2:
+      return f(F8E5M2{});
+    default:
+      return f(bool{});
   }
 }
 
 template <class T>
 auto widened(T value) {
-  if constexpr (std::is_class_v<T>) return value.to_float();
-  else return value;
+  if constexpr (std::is_class_v<T>)
+    return value.to_float();
+  else
+    return value;
 }
 template <class T, class A>
 T narrowed(A value) {
-  if constexpr (std::is_class_v<T>) return T::from(value);
-  else return static_cast<T>(value);
+  if constexpr (std::is_class_v<T>)
+    return T::from(value);
+  else
+    return static_cast<T>(value);
 }
 
 template <class A>
@@ -56,13 +73,20 @@ A reduced(Op op, A a, A b) {
     using U = std::uint64_t;  // its low bits are those of any narrower type
     const U x = static_cast<U>(a), y = static_cast<U>(b);
     switch (op) {
-      case Op::prod: return static_cast<A>(x * y);
-      case Op::max: return a > b ? a : b;
-      case Op::min: return a < b ? a : b;
-      case Op::band: return static_cast<A>(x & y);
-      case Op::bor: return static_cast<A>(x | y);
-      case Op::bxor: return static_cast<A>(x ^ y);
-      default: return static_cast<A>(x + y);
+      case Op::prod:
+        return static_cast<A>(x * y);
+      case Op::max:
+        return a > b ? a : b;
+      case Op::min:
+        return a < b ? a : b;
+      case Op::band:
+        return static_cast<A>(x & y);
+      case Op::bor:
+        return static_cast<A>(x | y);
+      case Op::bxor:
+        return static_cast<A>(x ^ y);
+      default:
+        return static_cast<A>(x + y);
     }
   } else {
     if (op == Op::prod) return a * b;
@@ -75,9 +99,12 @@ A reduced(Op op, A a, A b) {
 
 template <class A>
 A divided(A sum, int size) {
-  if constexpr (std::is_floating_point_v<A>) return sum * (A{1} / static_cast<A>(size));
-  else if constexpr (std::is_signed_v<A>) return static_cast<A>(sum / std::int64_t{size});
-  else return static_cast<A>(sum / static_cast<std::uint64_t>(size));
+  if constexpr (std::is_floating_point_v<A>)
+    return sum * (A{1} / static_cast<A>(size));
+  else if constexpr (std::is_signed_v<A>)
+    return static_cast<A>(sum / std::int64_t{size});
+  else
+    return static_cast<A>(sum / static_cast<std::uint64_t>(size));
 }
 
 struct Request {
@@ -115,8 +142,8 @@ inline Bytes expected(const Request& request, const std::vector<Bytes>& sources)
   });
 }
 
-// Half the elements any bits at all (NaN, infinities, subnormals), half small numbers whose sums and
-// products stay in range.
+// Half the elements any bits at all (NaN, infinities, subnormals), half small numbers whose sums
+// and products stay in range.
 inline Bytes random_elements(Type type, std::size_t count, std::mt19937_64& random) {
   return with_type(type, [&]<class T>(T) {
     Bytes bytes(count * sizeof(T));

@@ -21,9 +21,15 @@ T combined(Type type, Op op, const std::vector<T>& columns, int divide_by = 0,
   for (const std::vector<T>& row : rows) from.push_back(row.data());
   std::vector<T> result(kCount);
   void* to = result.data();
-  combine({.targets = &to, .target_count = 1, .sources = from.data(),
-           .source_count = static_cast<int>(from.size()), .count = kCount, .type = type, .op = op,
-           .final = divide_by != 0, .avg_size = divide_by,
+  combine({.targets = &to,
+           .target_count = 1,
+           .sources = from.data(),
+           .source_count = static_cast<int>(from.size()),
+           .count = kCount,
+           .type = type,
+           .op = op,
+           .final = divide_by != 0,
+           .avg_size = divide_by,
            .scales = scales.empty() ? nullptr : scales.data()});
   for (const T& element : result)
     EXPECT_EQ(std::memcmp(&element, &result[0], sizeof(T)), 0) << "elements differ";
@@ -68,7 +74,8 @@ TEST(CombineRules, float_overflow_is_infinity_and_nan_where_there_is_none) {
   EXPECT_EQ(combined(Type::f16, Op::sum, all_from<F16>({-65504, -65504})).to_float(), -kInfinity);
   EXPECT_EQ(combined(Type::f16, Op::sum, all_from<F16>({65504, 65504, -65504})).to_float(), 65504);
   EXPECT_EQ(combined(Type::bf16, Op::sum, std::vector<BF16>(2, {0x7f7f})).to_float(), kInfinity);
-  EXPECT_EQ(combined(Type::f8e5m2, Op::sum, all_from<F8E5M2>({57344, 57344})).to_float(), kInfinity);
+  EXPECT_EQ(combined(Type::f8e5m2, Op::sum, all_from<F8E5M2>({57344, 57344})).to_float(),
+            kInfinity);
   EXPECT_TRUE(combined(Type::f8e4m3, Op::sum, all_from<F8E4M3>({448, 448})).is_nan());
   EXPECT_EQ(combined(Type::f32, Op::prod, std::vector<float>{1e30f, -1e30f}), -kInfinity);
 }

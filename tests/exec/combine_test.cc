@@ -85,9 +85,14 @@ void expect_combines(const Request& request, const std::vector<Bytes>& sources, 
   for (Operand& operand : out) to.push_back(operand.at());
   const std::size_t shared = random() % in.size();
   if (shape.in_place) to.back() = in[shared].at();
-  combine({.targets = to.data(), .target_count = shape.targets, .sources = from.data(),
-           .source_count = static_cast<int>(from.size()), .count = shape.count,
-           .type = request.type, .op = request.op, .final = request.divide_by != 0,
+  combine({.targets = to.data(),
+           .target_count = shape.targets,
+           .sources = from.data(),
+           .source_count = static_cast<int>(from.size()),
+           .count = shape.count,
+           .type = request.type,
+           .op = request.op,
+           .final = request.divide_by != 0,
            .avg_size = request.divide_by,
            .scales = request.scales.empty() ? nullptr : request.scales.data(),
            .streaming = shape.streaming});
@@ -146,12 +151,12 @@ TEST_P(Combine, long_runs_and_streaming_give_the_same_bits) {
   for (std::int64_t set : instruction_sets()) {
     const OnlySet only(set);
     for (Op op : ops_of(type_)) {
-      for (std::size_t n : {1, 2, 5}) {
+      for (std::size_t n : {1u, 2u, 5u}) {
         const std::vector<Bytes> from = sources(n, 4099);
         const Request request{type_, op};
         const Bytes want = expected(request, from);
         for (bool streaming : {false, true})
-          for (std::size_t count : {0, 3, 1024, 4099})
+          for (std::size_t count : {0u, 3u, 1024u, 4099u})
             expect_combines(request, from, want, {count, 2, count % 2 == 0, streaming}, random_);
         ASSERT_FALSE(HasFailure()) << hwy::TargetName(set) << " " << to_text(op) << " of " << n;
       }
@@ -175,9 +180,14 @@ TEST_P(Combine, does_not_touch_the_page_after_an_operand) {
       const std::size_t size = count * size_of(type_);
       void* to[] = {pages[2] + page - size};
       const void* sources[] = {pages[0] + page - size, pages[1] + page - size};
-      for (std::size_t s : {0, 1}) std::copy_n(from[s].data(), size, pages[s] + page - size);
-      combine({.targets = to, .target_count = 1, .sources = sources, .source_count = 2,
-               .count = count, .type = type_, .op = Op::max});
+      for (std::size_t s : {0u, 1u}) std::copy_n(from[s].data(), size, pages[s] + page - size);
+      combine({.targets = to,
+               .target_count = 1,
+               .sources = sources,
+               .source_count = 2,
+               .count = count,
+               .type = type_,
+               .op = Op::max});
       ASSERT_EQ(std::memcmp(to[0], want.data(), size), 0) << hwy::TargetName(set) << " " << count;
     }
   }
