@@ -178,7 +178,7 @@ std::optional<int> parse_options(int argc, const char* const* argv, Options& opt
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& stop) {
-    return app.exit(stop);
+    return app.exit(stop) == 0 ? 0 : 2;
   }
   note_without_effect(app, options);
   const std::string mistake = take(typed, options);
