@@ -21,3 +21,7 @@ if(GYRE_SANITIZE)
   add_compile_options(${sanitize})
   add_link_options(${sanitize})
 endif()
+if(GYRE_FUZZ)
+  # Coverage of the floors steers the fuzzers; their main comes with -fsanitize=fuzzer at link.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()

@@ -19,6 +19,9 @@ configure_package_config_file(
   PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/gyre-config-version.cmake
                                  COMPATIBILITY SameMinorVersion)
+# Relative, so that an installed tree can be moved.
+file(RELATIVE_PATH gyre_pc_to_include /${CMAKE_INSTALL_LIBDIR}/pkgconfig
+     /${CMAKE_INSTALL_INCLUDEDIR})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/gyre.pc.in ${PROJECT_BINARY_DIR}/gyre.pc @ONLY)
 
 install(TARGETS gyre gyre_static
@@ -38,4 +41,5 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_STRIP_FILES ON)
 include(CPack)
