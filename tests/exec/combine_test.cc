@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <set>
 
 #include "exec/combine_kernels.h"
@@ -52,11 +53,12 @@ class Operand {
   unsigned char* at() { return &bytes_[begin_]; }
   void fill(const unsigned char* from, std::size_t size) { std::copy_n(from, size, at()); }
   void expect(const Bytes& want, std::size_t size) const {
-    for (std::size_t i = 0; i < bytes_.size(); ++i) {
-      const bool inside = i >= begin_ && i < begin_ + size;
-      ASSERT_EQ(+bytes_[i], inside ? +want[i - begin_] : 0xa5)
-          << "byte " << static_cast<std::ptrdiff_t>(i - begin_) << " of " << size;
-    }
+    Bytes all(bytes_.size(), 0xa5);
+    std::copy_n(want.begin(), size, &all[begin_]);
+    const auto [got, wanted] = std::mismatch(bytes_.begin(), bytes_.end(), all.begin());
+    if (got == bytes_.end()) return;
+    ADD_FAILURE() << "byte " << got - bytes_.begin() - static_cast<std::ptrdiff_t>(begin_) << " of "
+                  << size << " is " << +*got << ", not " << +*wanted;
   }
 
  private:
