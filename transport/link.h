@@ -78,6 +78,7 @@ class Link {
   // Lets the peer map `region`: must come before a RemoteRange that names it. Once per region.
   virtual Status announce(const RegionRef&) { return {}; }
   // The peer's memory as a pointer here, or nullptr when it cannot be mapped.
+  virtual bool can_map() const { return false; }
   virtual Result<std::byte*> map(const RemoteRange&) { return nullptr; }
   // Single copy from a bare address of the peer's process. can_pull() is probed once.
   virtual bool can_pull() const { return false; }

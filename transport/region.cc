@@ -100,6 +100,13 @@ RegionRef find_region(const void* address, std::size_t bytes) {
   return region;
 }
 
+RegionRef find_region(std::uint32_t id) {
+  std::shared_lock lock(table().mutex);
+  for (const auto& [base, region] : table().by_base)
+    if (region->id == id) return region;
+  return nullptr;
+}
+
 std::uint64_t region_generation() {
   return table().generation.load(std::memory_order_acquire);
 }

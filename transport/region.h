@@ -28,6 +28,8 @@ Result<std::byte*> allocate_region(std::size_t bytes);
 Status free_region(void* base);
 // The region that holds all of [address, address+bytes), or null. Any thread.
 RegionRef find_region(const void* address, std::size_t bytes);
+// The region of this process with that id, or null. Any thread.
+RegionRef find_region(std::uint32_t id);
 // Changes with every free: a cached answer of find_region is good while it stays the same.
 std::uint64_t region_generation();
 

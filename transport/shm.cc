@@ -97,6 +97,7 @@ class ShmLink final : public Link {
   }
 
   Status announce(const RegionRef& region) override;
+  bool can_map() const override { return true; }
   Result<std::byte*> map(const RemoteRange& range) override;
   bool can_pull() const override { return can_pull_; }
   Status pull(void* target, std::uint64_t source, std::size_t bytes) override;
@@ -160,6 +161,11 @@ std::byte* ShmLink::find(const RemoteRange& range) const {
 Result<std::byte*> ShmLink::map(const RemoteRange& range) {
   if (range.window == 0)
     return ends_.same_process ? reinterpret_cast<std::byte*>(range.offset) : nullptr;
+  if (ends_.same_process) {
+    const RegionRef region = find_region(range.window);
+    if (!region) return error(Code::internal, "rank {} named window {}, which is free", peer(), range.window);
+    return region->base + range.offset;
+  }
   if (std::byte* known = find(range)) return known;
   GYRE_TRY(read_notes());  // the announcement came before the range that names it
   if (std::byte* known = find(range)) return known;

@@ -13,7 +13,7 @@ namespace {
 struct BufferCard {
   std::uint64_t send_at, recv_at;      // offset in the window, or the bare address
   std::uint32_t send_window, recv_window;
-  std::uint32_t can_pull;              // this rank can copy from all local peers
+  std::uint16_t can_map, can_pull;     // this rank can map, or copy from, all its peers' memory
 };
 static_assert(sizeof(BufferCard) <= kInlineBytes);
 constexpr std::size_t kCardBytes = sizeof(BufferCard);
@@ -114,10 +114,11 @@ Status CollectiveTask::start_agree() {
   a.mine.recv_at = reinterpret_cast<std::uint64_t>(request_->recv);
   RegionRef send = find_region(request_->send, send_elems * elem);
   RegionRef recv = find_region(request_->recv, recv_elems * elem);
-  a.mine.can_pull = 1;
+  a.mine.can_map = a.mine.can_pull = 1;
   for (const auto& [peer, link] : comm_.mesh().links()) {
     if (send) GYRE_TRY(link->announce(send));
     if (recv && recv != send) GYRE_TRY(link->announce(recv));
+    a.mine.can_map &= link->can_map();
     a.mine.can_pull &= link->can_pull();
   }
   auto place = [](const RegionRef& region, std::uint64_t& at, std::uint32_t& window) {
@@ -154,6 +155,7 @@ Status CollectiveTask::finish_agree() {
     const BufferCard& card = a.cards[r];
     if (send_elems > 0 && card.send_window == 0 && !one_process) reach.mapped = false;
     if (recv_elems > 0 && card.recv_window == 0 && !one_process) reach.mapped = false;
+    if (!card.can_map) reach.mapped = false;
     if (!card.can_pull) reach.pull = false;
   }
   const Choice choice = comm_.chooser().large(*request_, reach);
@@ -176,7 +178,7 @@ Status CollectiveTask::map_windows() {
     window.output = GYRE_TRY(link->map({card.recv_window, card.recv_at}));
     window.remote_input = card.send_at;
     window.remote_output = card.recv_at;
-    if (!window.input || !window.output) window.link = link;
+    window.link = link;
     // Virtual bases, as the owner's own Work has them.
     Work theirs = bind_work(*request_, Program{}, r, n, kSmallSlotBytes, tables_);
     const std::uintptr_t send_shift = theirs.input - reinterpret_cast<std::uintptr_t>(request_->send);

@@ -143,8 +143,7 @@ void Runner::combine_chunk(const LaneState& state, const Move& move, const Opera
   const Operand* sources = operands + move.waits;
   const Operand* targets = sources + move.sources;
   // A lone pull lands where it is wanted, without a bounce.
-  if (move.sources == 1 && move.targets == 1 && is_peer(sources[0].place) &&
-      work_.windows[sources[0].rank].link) {
+  if (move.sources == 1 && move.targets == 1 && is_peer(sources[0].place) && !mapped(sources[0])) {
     pull(state, move, sources[0], extent,
          target_pointer(state, move, targets[0], state.turn, extent));
     return;
@@ -215,17 +214,20 @@ const std::byte* Runner::source_pointer(const LaneState& state, const Move& move
                                                 local_offset(work_.output_offsets, block, extent));
     default: break;
   }
-  const PeerWindow& window = work_.windows[operand.rank];
-  if (!window.link) {
+  if (const std::byte* base = mapped(operand)) {
     const bool is_input = operand.place == Place::peer_input;
-    return (is_input ? window.input : window.output) +
-           local_offset(is_input ? work_.input_offsets : work_.output_offsets, block, extent);
+    return base + local_offset(is_input ? work_.input_offsets : work_.output_offsets, block, extent);
   }
   const auto slots = static_cast<std::size_t>(bounce_count_ + 1);
   if (!bounce_) bounce_.reset(new std::byte[slots * chunk_bytes_]);
   std::byte* into = bounce_.get() + static_cast<std::size_t>(position) % slots * chunk_bytes_;
   pull(state, move, operand, extent, into);
   return into;
+}
+
+const std::byte* Runner::mapped(const Operand& peer) const {
+  const PeerWindow& window = work_.windows[peer.rank];
+  return peer.place == Place::peer_input ? window.input : window.output;
 }
 
 void Runner::pull(const LaneState& state, const Move& move, const Operand& operand, Extent extent,

@@ -55,6 +55,8 @@ class Runner {
   bool run_move(const LaneState& state, const Move& move, const Operand* operands);
   void combine_chunk(const LaneState& state, const Move& move, const Operand* operands,
                      Extent extent);
+  // Virtual base of a peer's buffer, or null where it must be pulled.
+  const std::byte* mapped(const Operand& peer) const;
   void pull(const LaneState& state, const Move& move, const Operand& operand, Extent extent,
             std::byte* into);
   std::byte* target_pointer(const LaneState& state, const Move& move, const Operand& operand,

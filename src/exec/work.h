@@ -12,14 +12,14 @@ namespace gyre {
 
 class Link;
 
-// How a peer's buffers are reached in this call: by pointer, or by single copy through the link.
-// Bases are virtual, as Work's are.
+// How a peer's buffers are reached in this call, each for itself: by pointer, or where that is null by
+// single copy through the link. Bases are virtual, as Work's are.
 struct PeerWindow {
   std::byte* input = nullptr;
   std::byte* output = nullptr;
   std::uint64_t remote_input = 0;
   std::uint64_t remote_output = 0;
-  Link* link = nullptr;  // set: pull from remote_*, the pointers are null
+  Link* link = nullptr;
 };
 
 struct Work {
