@@ -1,5 +1,5 @@
-// The catalog: every algorithm by name, for which collective and shape it is valid, and its builder.
-// Knows shapes. Does not know when an algorithm is fast: that is the tuner's.
+// The catalog: every algorithm by name, for which collective and shape it is valid, and its
+// builder. Knows shapes. Does not know when an algorithm is fast: that is the tuner's.
 #pragma once
 
 #include <span>
@@ -11,14 +11,26 @@
 namespace gyre {
 
 enum class Algorithm : std::uint8_t {
-  ring, tree, doubling, halving, circulant, one_shot, two_shot, window_push, window_pull, bruck, pairwise,
-  binomial, hierarchical,
+  ring,
+  tree,
+  doubling,
+  halving,
+  circulant,
+  one_shot,
+  two_shot,
+  window_push,
+  window_pull,
+  bruck,
+  pairwise,
+  binomial,
+  hierarchical,
 };
 inline constexpr int kAlgorithmCount = 13;
 const char* to_text(Algorithm algorithm);
 Result<Algorithm> parse_algorithm(std::string_view text);
 
-// Operands of one move are counted in a byte, so algorithms that talk to all ranks at once end here.
+// Operands of one move are counted in a byte, so algorithms that talk to all ranks at once end
+// here.
 inline constexpr int kDirectRanksMax = 255;
 
 // True when ranks' values are combined: the op matters and the last combining move is kFinal.
@@ -38,18 +50,18 @@ struct Shape {
 struct Entry {
   Collective collective;
   Algorithm algorithm;
-  bool needs_windows;       // reads or writes peers' buffers
-  bool rank_order;          // every reduction is one move over all ranks in rank order: deterministic
-  std::uint16_t slots_min;  // over all shapes; the tests hold it against the prover's answer
-  bool (*valid)(const Shape&);      // this n, this layout
+  bool needs_windows;  // reads or writes peers' buffers
+  bool rank_order;     // every reduction is one move over all ranks in rank order: deterministic
+  std::uint16_t slots_min;      // over all shapes; the tests hold it against the prover's answer
+  bool (*valid)(const Shape&);  // this n, this layout
   void (*build)(const Shape&, Program&);  // fills lanes, moves, refs, edges, blocks, scratch, parts
 };
 
 std::span<const Entry> catalog();
 const Entry* find_entry(Collective collective, Algorithm algorithm);
 
-// This rank's program; slots_min set. A communicator of one rank needs no algorithm: every valid entry
-// gives the same copy. Fails: invalid-argument when the entry is missing or not valid.
+// This rank's program; slots_min set. A communicator of one rank needs no algorithm: every valid
+// entry gives the same copy. Fails: invalid-argument when the entry is missing or not valid.
 Result<Program> build_program(const Shape& shape);
 
 }  // namespace gyre

@@ -15,11 +15,11 @@ struct Extent {
 // Uniform blocks: `blocks` of block_elems, the last ragged or empty when total ends early.
 // Uneven blocks (V-collectives): counts != nullptr, one entry per block.
 struct Geometry {
-  std::uint64_t total_elems = 0;   // over all blocks, uniform case
-  std::uint64_t block_elems = 0;   // uniform case
-  std::uint64_t chunk_elems = 1;   // most elements a slot takes
+  std::uint64_t total_elems = 0;  // over all blocks, uniform case
+  std::uint64_t block_elems = 0;  // uniform case
+  std::uint64_t chunk_elems = 1;  // most elements a slot takes
   std::uint32_t parts = 1;
-  std::uint64_t loops = 0;         // of lanes without own_loops
+  std::uint64_t loops = 0;                // of lanes without own_loops
   const std::uint64_t* counts = nullptr;  // per block, elements
 
   std::uint64_t block_count(std::int32_t block) const {

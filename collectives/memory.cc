@@ -11,8 +11,8 @@ Memory::Memory(const Contract& contract, std::span<const Program> programs, int 
       parts_(programs[0].parts),
       cells_(programs.size() * 2 * blocks_ * loops_ * parts_) {}
 
-bool lanes_share_memory(const Contract& contract, std::span<const Program> programs,
-                        const Wiring& wiring, bool in_place) {
+bool order_matters(const Contract& contract, std::span<const Program> programs,
+                   const Wiring& wiring, bool in_place) {
   Memory memory(contract, programs, 1, in_place);
   for (int id = 0; id < static_cast<int>(wiring.lanes.size()); ++id) {
     const auto [rank, index] = wiring.lanes[static_cast<std::size_t>(id)];
@@ -23,6 +23,7 @@ bool lanes_share_memory(const Contract& contract, std::span<const Program> progr
       for (int i = 0; i < move.sources + move.targets; ++i) {
         const Ref& ref = p.refs[move.ref + move.waits + static_cast<unsigned>(i)];
         if (!touches_memory(ref)) continue;
+        if (is_peer(ref)) return true;
         Cell& cell = memory.at(owner_of(rank, ref), is_output(ref),
                                block_at(p, move, ref, c.turn()), 0, lane.part);
         if (cell.wrote.lane >= 0 && cell.wrote.lane != id) return true;

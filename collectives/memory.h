@@ -40,9 +40,9 @@ class Memory {
   std::vector<Cell> cells_;
 };
 
-// True when some chunk is touched by more than one lane, so that order matters.
-bool lanes_share_memory(const Contract& contract, std::span<const Program> programs,
-                        const Wiring& wiring, bool in_place);
+// True when a lane touches a peer's buffers, or some chunk is touched by more than one lane.
+bool order_matters(const Contract& contract, std::span<const Program> programs,
+                   const Wiring& wiring, bool in_place);
 
 // Whose memory a data ref touches, and which buffer.
 inline bool touches_memory(const Ref& ref) {

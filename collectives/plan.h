@@ -2,9 +2,10 @@
 // threads or data types: (layout, collective, rank) -> Program, and a Work binds the rest.
 //
 // A Program is one rank's part: lanes that run side by side, each a sequence of Moves. A Move waits
-// for tokens, takes one chunk from every source, combines them, gives the result to every target and
-// posts tokens. Edges are bounded FIFOs with one writer and one reader, so the whole is a Kahn network:
-// every schedule gives the same result, and one abstract run at k slots decides deadlock for k.
+// for tokens, takes one chunk from every source, combines them, gives the result to every target
+// and posts tokens. Edges are bounded FIFOs with one writer and one reader, so the whole is a Kahn
+// network: every schedule gives the same result, and one abstract run at k slots decides deadlock
+// for k.
 #pragma once
 
 #include <cstddef>
@@ -18,12 +19,12 @@ namespace gyre {
 
 // Where an operand lives.
 enum class Place : std::uint8_t {
-  input,        // this rank's send buffer; premultiplied when the op asks for it
-  output,       // this rank's receive buffer
-  scratch,      // temporary blocks of one chunk each, private to the lane's loop
-  fifo,         // the edge's current slot: a source on an incoming edge, a target on an outgoing one
-  token,        // an edge without data: waited for or posted
-  peer_input,   // a peer's send buffer through a window; only between the entry and exit tokens
+  input,       // this rank's send buffer; premultiplied when the op asks for it
+  output,      // this rank's receive buffer
+  scratch,     // temporary blocks of one chunk each, private to the lane's loop
+  fifo,        // the edge's current slot: a source on an incoming edge, a target on an outgoing one
+  token,       // an edge without data: waited for or posted
+  peer_input,  // a peer's send buffer through a window; only between the entry and exit tokens
   peer_output,  // a peer's receive buffer through a window; likewise
 };
 
@@ -41,11 +42,11 @@ static_assert(sizeof(Ref) == 8);
 inline constexpr std::uint16_t kFinal = 1;
 
 // One step. refs[ref .. ref+waits+sources+targets+posts) are its operands in that order.
-// One source: copy. More: reduce, in the order given (the order decides the bits). All operands of a
-// move have the same count, the extent of its extent_block(). A target may be a source too, at the
-// same place: in place is element by element, and a copy of a chunk onto itself touches nothing.
-// Repeats `repeat` times; in turn j every ref's block has moved by block_step*j: data refs are taken
-// mod Program::blocks, scratch refs mod scratch_blocks. Edges stay.
+// One source: copy. More: reduce, in the order given (the order decides the bits). All operands of
+// a move have the same count, the extent of its extent_block(). A target may be a source too, at
+// the same place: in place is element by element, and a copy of a chunk onto itself touches
+// nothing. Repeats `repeat` times; in turn j every ref's block has moved by block_step*j: data refs
+// are taken mod Program::blocks, scratch refs mod scratch_blocks. Edges stay.
 struct Move {
   std::uint32_t ref = 0;
   std::uint8_t waits = 0, sources = 0, targets = 0, posts = 0;
@@ -67,8 +68,8 @@ struct EdgeSpec {
   bool operator==(const EdgeSpec&) const = default;
 };
 
-// A sequential thread of moves over part `part` of Program::parts of every block: prologue once, body
-// once per loop, epilogue once. Tokens that guard windows live in prologue and epilogue.
+// A sequential thread of moves over part `part` of Program::parts of every block: prologue once,
+// body once per loop, epilogue once. Tokens that guard windows live in prologue and epilogue.
 struct Lane {
   std::uint32_t first = 0;  // into Program::moves
   std::uint32_t prologue = 0, body = 0, epilogue = 0;
@@ -78,10 +79,11 @@ struct Lane {
   bool own_loops = false;
 };
 
-// What the blocks are: all_reduce, reduce, broadcast cut the buffer in `blocks` equal parts (1, n or
-// what the algorithm likes); all_gather, reduce_scatter, all_to_all, gather, scatter have one block
-// per rank, and a rank's own small buffer is block `rank`. all_to_all_v has 2n: block b < n goes to
-// rank b (counts and offsets of the send side), block n + s comes from rank s (of the receive side).
+// What the blocks are: all_reduce, reduce, broadcast cut the buffer in `blocks` equal parts (1, n
+// or what the algorithm likes); all_gather, reduce_scatter, all_to_all, gather, scatter have one
+// block per rank, and a rank's own small buffer is block `rank`. all_to_all_v has 2n: block b < n
+// goes to rank b (counts and offsets of the send side), block n + s comes from rank s (of the
+// receive side).
 struct Program {
   std::vector<Lane> lanes;
   std::vector<Move> moves;

@@ -36,7 +36,7 @@ class Proof {
         edges_(wiring.channels.size()),
         scratch_(wiring.lanes.size()) {
     ordered_ = contract.collective == Collective::barrier ||
-               lanes_share_memory(contract, programs, wiring, how.in_place);
+               order_matters(contract, programs, wiring, how.in_place);
     if (ordered_) {
       clocks_.assign(wiring.lanes.size(), Clock(wiring.lanes.size(), 0));
       visits_.assign(wiring.lanes.size(), {});

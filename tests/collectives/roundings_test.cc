@@ -9,8 +9,8 @@
 namespace gyre {
 namespace {
 
-int log2_up(int n) { return std::bit_width(static_cast<unsigned>(n - 1)); }
-int log2_down(int n) { return std::bit_width(static_cast<unsigned>(n)) - 1; }
+int log2_down(int n) { return static_cast<int>(std::bit_width(static_cast<unsigned>(n))) - 1; }
+int log2_up(int n) { return n == 1 ? 0 : log2_down(n - 1) + 1; }
 
 Verdict proved(const Entry& entry, const Layout& layout) {
   const Shape shape{entry.collective, entry.algorithm, 0, 0, &layout};
