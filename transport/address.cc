@@ -96,8 +96,10 @@ Address Address::from_sockaddr(const sockaddr* address, socklen_t bytes) {
 
 Result<Address> Address::parse(std::string_view text) {
   // A bare IPv6 address has several colons and no port.
-  const bool bare_v6 = !text.empty() && text[0] != '[' && std::count(text.begin(), text.end(), ':') > 1;
-  if (bare_v6 || text.find(':') == std::string_view::npos) return parse_numeric(std::string(text), 0);
+  const bool bare_v6 =
+      !text.empty() && text[0] != '[' && std::count(text.begin(), text.end(), ':') > 1;
+  if (bare_v6 || text.find(':') == std::string_view::npos)
+    return parse_numeric(std::string(text), 0);
   const HostPort split = GYRE_TRY(parse_host_port(text));
   return parse_numeric(split.host, split.port);
 }
@@ -235,7 +237,8 @@ Result<std::vector<Address>> resolve(const std::string& host, std::uint16_t port
   std::vector<Address> out;
   for (const addrinfo* entry = list; entry; entry = entry->ai_next) {
     const Address found = Address::from_sockaddr(entry->ai_addr, entry->ai_addrlen).with_port(port);
-    if (found.is_ip() && std::find(out.begin(), out.end(), found) == out.end()) out.push_back(found);
+    if (found.is_ip() && std::find(out.begin(), out.end(), found) == out.end())
+      out.push_back(found);
   }
   freeaddrinfo(list);
   if (out.empty()) return error(Code::system, "host name '{}' has no IP address", host);

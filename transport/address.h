@@ -30,7 +30,8 @@ class Address {
   Address() = default;
 
   static Address v4(std::array<std::uint8_t, 4> bytes, std::uint16_t port);
-  static Address v6(std::array<std::uint8_t, 16> bytes, std::uint16_t port, std::uint32_t scope = 0);
+  static Address v6(std::array<std::uint8_t, 16> bytes, std::uint16_t port,
+                    std::uint32_t scope = 0);
   static Address abstract_unix(std::string_view name);  // at most 100 bytes
   static Address from_sockaddr(const sockaddr* address, socklen_t bytes);
   // Numeric text: "10.0.0.7:4021", "[fe80::1%eth0]:4021"; the port may be left out (0).

@@ -132,7 +132,8 @@ Status Handshake::advance(bool& blocked) {
 // Moves the rest of the frame under way; sets blocked when the socket has no more for now.
 Status Handshake::move_bytes(bool send, std::size_t frame_bytes, bool& blocked) {
   while (moved_ < frame_bytes) {
-    const auto rest = std::as_writable_bytes(std::span(frame_)).subspan(moved_, frame_bytes - moved_);
+    const auto rest =
+        std::as_writable_bytes(std::span(frame_)).subspan(moved_, frame_bytes - moved_);
     const std::size_t moved = GYRE_TRY(send ? socket_.send_some(rest) : socket_.recv_some(rest));
     if (moved == 0) {
       state_ = send ? State::want_write : State::want_read;
@@ -153,7 +154,8 @@ Status Handshake::check_prefix(std::span<const std::uint8_t> frame) const {
   if (opening.magic != kMagic)
     return error(Code::invalid_usage, "{} does not speak gyre", socket_.remote().text());
   if (opening.version != kHandshakeVersion)
-    return error(Code::invalid_usage, "{} speaks gyre handshake version {}, this library version {}",
+    return error(Code::invalid_usage,
+                 "{} speaks gyre handshake version {}, this library version {}",
                  socket_.remote().text(), opening.version, kHandshakeVersion);
   return {};
 }
@@ -186,7 +188,8 @@ Status Handshake::advance_dialer(bool& blocked) {
       std::copy_n(frame_.begin(), kOpeningBytes, reply_.begin());
       const Key expected = proof(false);
       if (sodium_memcmp(expected.data(), frame_.data() + kOpeningBytes, kProofBytes) != 0)
-        return error(Code::invalid_usage, "{} belongs to another job: it does not know this job's secret",
+        return error(Code::invalid_usage,
+                     "{} belongs to another job: it does not know this job's secret",
                      socket_.remote().text());
       const Key own = proof(true);
       std::copy(own.begin(), own.end(), frame_.begin());
@@ -222,7 +225,8 @@ Status Handshake::advance_answerer(bool& blocked) {
       if (blocked) return {};
       const Key expected = proof(true);
       if (sodium_memcmp(expected.data(), frame_.data(), kProofBytes) != 0)
-        return error(Code::invalid_usage, "{} belongs to another job: it does not know this job's secret",
+        return error(Code::invalid_usage,
+                     "{} belongs to another job: it does not know this job's secret",
                      socket_.remote().text());
       finish_with(opening_);
       return {};

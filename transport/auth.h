@@ -46,8 +46,8 @@ Secret random_secret();
 Key derive_key(std::span<const std::uint8_t> secret, std::string_view label);
 std::uint64_t hash64(std::span<const std::uint8_t> bytes, std::string_view label);
 
-// One side of one handshake as a state machine over a non-blocking socket, so that one thread can run
-// many. Owns the socket until take_socket().
+// One side of one handshake as a state machine over a non-blocking socket, so that one thread can
+// run many. Owns the socket until take_socket().
 class Handshake {
  public:
   enum class State { want_read, want_write, done, failed };
@@ -67,12 +67,20 @@ class Handshake {
   const Hello& peer() const { return peer_; }
   const Key& session_key() const { return session_key_; }
   Socket take_socket() { return std::move(socket_); }
-  // Needs: failed. invalid_usage: another version or another job; remote and system: the connection.
+  // Needs: failed. invalid_usage: another version or another job; remote and system: the
+  // connection.
   Error take_error() { return std::move(error_); }
 
  private:
-  enum class Stage { connect, send_opening, recv_reply, send_proof, recv_opening, send_reply,
-                     recv_proof };
+  enum class Stage {
+    connect,
+    send_opening,
+    recv_reply,
+    send_proof,
+    recv_opening,
+    send_reply,
+    recv_proof
+  };
 
   Handshake(Socket socket, const Key& key, const Hello& mine, bool dialer);
   Status advance(bool& blocked);
@@ -91,7 +99,7 @@ class Handshake {
   std::array<std::uint8_t, 160> frame_{};  // the frame under way
   std::size_t moved_ = 0;                  // bytes of it sent or received
   std::array<std::uint8_t, 80> opening_{};
-  std::array<std::uint8_t, 80> reply_{};   // without its proof
+  std::array<std::uint8_t, 80> reply_{};  // without its proof
   Hello mine_, peer_;
   Key session_key_{};
   Error error_;

@@ -28,7 +28,8 @@ bool starts_with_any(std::string_view name, std::initializer_list<std::string_vi
                      [&](std::string_view head) { return name.substr(0, head.size()) == head; });
 }
 
-// The driver's name, "" when it tells none. An ioctl and not sysfs: /sys may be of another namespace.
+// The driver's name, "" when it tells none. An ioctl and not sysfs: /sys may be of another
+// namespace.
 std::string driver_of(const std::string& name) {
   Fd fd(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!fd) fd.reset(::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));

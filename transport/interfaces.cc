@@ -30,8 +30,8 @@ auto rank_of(const InterfaceAddress& one, const RootView& view) {
   const bool known = view.root.is_ip();
   return std::tuple(known && one.address.same_host(view.route_source) ? 0 : 1,
                     known && in_subnet(one, view.root) ? 0 : 1,
-                    one.kind == InterfaceKind::loopback ? 1 : 0, one.address.is_link_local() ? 1 : 0,
-                    static_cast<int>(one.kind));
+                    one.kind == InterfaceKind::loopback ? 1 : 0,
+                    one.address.is_link_local() ? 1 : 0, static_cast<int>(one.kind));
 }
 
 // Empty when usable.
@@ -44,7 +44,8 @@ std::string reason_against(const InterfaceAddress& one, const InterfaceFilter& f
   if (filter.family != AF_UNSPEC && one.address.family() != filter.family)
     return fmt::format("is {}", family_text(one.address.family()));
   if (family != AF_UNSPEC && one.address.family() != family)
-    return fmt::format("is {}, the root {}", family_text(one.address.family()), family_text(family));
+    return fmt::format("is {}, the root {}", family_text(one.address.family()),
+                       family_text(family));
   if (view.root.is_loopback() && one.kind != InterfaceKind::loopback) return "root is on loopback";
   return {};
 }
@@ -52,10 +53,14 @@ std::string reason_against(const InterfaceAddress& one, const InterfaceFilter& f
 const char* weakness(const InterfaceAddress& one) {
   if (one.address.is_link_local()) return "link-local";
   switch (one.kind) {
-    case InterfaceKind::device: return "a device";
-    case InterfaceKind::tunnel: return "virtual";
-    case InterfaceKind::bridge: return "a bridge";
-    case InterfaceKind::loopback: return "loopback";
+    case InterfaceKind::device:
+      return "a device";
+    case InterfaceKind::tunnel:
+      return "virtual";
+    case InterfaceKind::bridge:
+      return "a bridge";
+    case InterfaceKind::loopback:
+      return "loopback";
   }
   return "";
 }
@@ -91,18 +96,23 @@ Result<InterfaceFilter> parse_interface_filter(std::string_view names, std::stri
         return c <= ' ' || c == '^' || c == '=' || c == '/' || c >= 127;
       });
       if (one.empty() || odd || one.size() > 15)
-        return error(Code::invalid_usage,
-                     "GYRE_SOCKET_IFNAME='{}' is not valid: '{}' is no interface name; expected a,b or "
-                     "^a,b or =a,b", out.text, one);
+        return error(
+            Code::invalid_usage,
+            "GYRE_SOCKET_IFNAME='{}' is not valid: '{}' is no interface name; expected a,b or "
+            "^a,b or =a,b",
+            out.text, one);
       out.names.emplace_back(one);
       more = comma != std::string_view::npos;
       if (more) names.remove_prefix(comma + 1);
     }
   }
-  if (family == "4" || family == "IPv4" || family == "AF_INET") out.family = AF_INET;
-  else if (family == "6" || family == "IPv6" || family == "AF_INET6") out.family = AF_INET6;
+  if (family == "4" || family == "IPv4" || family == "AF_INET")
+    out.family = AF_INET;
+  else if (family == "6" || family == "IPv6" || family == "AF_INET6")
+    out.family = AF_INET6;
   else if (!family.empty())
-    return error(Code::invalid_usage, "GYRE_SOCKET_FAMILY='{}' is not valid: expected 4 or 6", family);
+    return error(Code::invalid_usage, "GYRE_SOCKET_FAMILY='{}' is not valid: expected 4 or 6",
+                 family);
   return out;
 }
 
@@ -110,19 +120,22 @@ Result<InterfaceFilter> interface_filter() {
   return parse_interface_filter(param_socket_ifname.get(), param_socket_family.get());
 }
 
-Result<Ranking> rank_interfaces(std::span<const InterfaceAddress> all, const InterfaceFilter& filter,
-                                const RootView& view) {
+Result<Ranking> rank_interfaces(std::span<const InterfaceAddress> all,
+                                const InterfaceFilter& filter, const RootView& view) {
   Ranking out;
   bool matched = false;
   for (const auto& one : all) {
     matched = matched || filter.allows(one.name);
     const std::string reason = reason_against(one, filter, view);
-    if (reason.empty()) out.usable.push_back(one);
-    else out.refused.push_back(fmt::format("{} {} {}", one.name, one.address.host_text(), reason));
+    if (reason.empty())
+      out.usable.push_back(one);
+    else
+      out.refused.push_back(fmt::format("{} {} {}", one.name, one.address.host_text(), reason));
   }
   if (!matched)
-    return error(Code::invalid_usage, "GYRE_SOCKET_IFNAME='{}' matches no interface; this host has: {}",
-                 filter.text, name_list(all));
+    return error(Code::invalid_usage,
+                 "GYRE_SOCKET_IFNAME='{}' matches no interface; this host has: {}", filter.text,
+                 name_list(all));
   if (out.usable.empty() && view.root.is_ip())
     return error(Code::system, "root address {} is {}, and this host has no usable {} address ({})",
                  view.root.text(), family_text(view.root.family()), family_text(view.root.family()),
@@ -135,10 +148,11 @@ Result<Ranking> rank_interfaces(std::span<const InterfaceAddress> all, const Int
   for (std::size_t i = 1; i < out.usable.size(); ++i) {
     const auto& one = out.usable[i];
     const bool same = rank_of(one, view) == rank_of(out.usable[0], view);
-    out.refused.push_back(fmt::format("{} {} {}", one.name, one.address.host_text(),
-                                      same ? "comes later" : std::string("ranks lower: ") +
-                                      (view.root.is_ip() ? "not on the route to the root, " : "") +
-                                      weakness(one)));
+    out.refused.push_back(fmt::format(
+        "{} {} {}", one.name, one.address.host_text(),
+        same ? "comes later"
+             : std::string("ranks lower: ") +
+                   (view.root.is_ip() ? "not on the route to the root, " : "") + weakness(one)));
   }
   return out;
 }

@@ -1,9 +1,9 @@
-// Which local address a rank should listen on. Knows the host's interfaces, the user's lists and one
-// ranking, a pure function. Does not open listeners.
+// Which local address a rank should listen on. Knows the host's interfaces, the user's lists and
+// one ranking, a pure function. Does not open listeners.
 //
-// Rule, best first: on the kernel's route to the root; in the root's subnet; a device; veth or tun; a
-// bridge (docker*, virbr*, br-*); link-local. Loopback counts only where nothing else is, or where the
-// root itself is on this host's loopback. Down or without an address never counts.
+// Rule, best first: on the kernel's route to the root; in the root's subnet; a device; veth or tun;
+// a bridge (docker*, virbr*, br-*); link-local. Loopback counts only where nothing else is, or
+// where the root itself is on this host's loopback. Down or without an address never counts.
 #pragma once
 
 #include "base/result.h"
@@ -57,8 +57,8 @@ struct Ranking {
 
 // Pure. Fails: invalid-usage when the filter matches nothing (lists what exists); system when no
 // address is left (family and root named).
-Result<Ranking> rank_interfaces(std::span<const InterfaceAddress> all, const InterfaceFilter& filter,
-                                const RootView& view);
+Result<Ranking> rank_interfaces(std::span<const InterfaceAddress> all,
+                                const InterfaceFilter& filter, const RootView& view);
 
 // This host's interfaces in this network namespace.
 Result<std::vector<InterfaceAddress>> read_interfaces();
@@ -67,8 +67,8 @@ Result<Address> route_source(const Address& remote);
 
 // The address to listen on in a job whose root was reached at `root`; one info line says why.
 Result<Address> choose_local_address(const Address& root);
-// Addresses for a root that has no peer to ask yet: the best `count_max`, one for each interface and
-// family first.
+// Addresses for a root that has no peer to ask yet: the best `count_max`, one for each interface
+// and family first.
 Result<std::vector<Address>> advertised_addresses(std::size_t count_max);
 
 // `remote` once for each interface it may be meant for: an IPv6 link-local address of another host

@@ -53,7 +53,8 @@ Result<Fd> listen_in_range(const Address& local, const PortRange& range) {
     const int reason = try_listen(fd.get(), local.with_port(static_cast<std::uint16_t>(port)));
     if (reason == 0) return fd;
     if (reason != EADDRINUSE && reason != EACCES)
-      return error(Code::system, "listen on {}", local.with_port(static_cast<std::uint16_t>(port)).text())
+      return error(Code::system, "listen on {}",
+                   local.with_port(static_cast<std::uint16_t>(port)).text())
           .because(reason);
   }
   const int count = range.last - range.first + 1;
@@ -75,8 +76,8 @@ Result<PortRange> parse_port_range(std::string_view text) {
     if (high.ec == std::errc() && high.ptr == end && out.first > 0 && out.first <= out.last)
       return out;
   }
-  return error(Code::invalid_usage, "'{}' is no range of ports: expected first-last, like 42000-42063",
-               text);
+  return error(Code::invalid_usage,
+               "'{}' is no range of ports: expected first-last, like 42000-42063", text);
 }
 
 Result<Listener> Listener::open(const Address& local) {

@@ -55,7 +55,8 @@ Status wait_ready(int fd, short events, const Until& until, const char* doing) {
     pollfd entry{fd, events, 0};
     const int ready = ::poll(&entry, 1, until.slice_ms());
     if (ready > 0) return {};
-    if (ready < 0 && errno != EINTR) return error(Code::system, "poll during {}", doing).because(errno);
+    if (ready < 0 && errno != EINTR)
+      return error(Code::system, "poll during {}", doing).because(errno);
     GYRE_TRY(until.check(doing));
   }
 }
@@ -71,8 +72,9 @@ Error descriptor_error(const std::string& doing, int errno_value) {
   if (errno_value != EMFILE) return error(Code::system, "{}", doing).because(errno_value);
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
-  return error(Code::system, "{}: all {} open files that RLIMIT_NOFILE allows are in use (hard limit {})",
-               doing, limit.rlim_cur, limit.rlim_max)
+  return error(Code::system,
+               "{}: all {} open files that RLIMIT_NOFILE allows are in use (hard limit {})", doing,
+               limit.rlim_cur, limit.rlim_max)
       .because(errno_value);
 }
 
@@ -99,7 +101,8 @@ Status Socket::finish() {
 
 Result<Socket> Socket::connect(const Address& remote, const Until& until) {
   Socket socket = GYRE_TRY(start(remote));
-  GYRE_TRY_WHILE(wait_ready(socket.fd(), POLLOUT, until, "connect"), "connecting {}", socket.ends());
+  GYRE_TRY_WHILE(wait_ready(socket.fd(), POLLOUT, until, "connect"), "connecting {}",
+                 socket.ends());
   GYRE_TRY(socket.finish());
   return socket;
 }
@@ -130,8 +133,7 @@ Result<std::size_t> Socket::recv_some(std::span<std::byte> bytes) {
 Status Socket::send_all(std::span<const std::byte> bytes, const Until& until) {
   while (!bytes.empty()) {
     const std::size_t sent = GYRE_TRY(send_some(bytes));
-    if (sent == 0)
-      GYRE_TRY_WHILE(wait_ready(fd(), POLLOUT, until, "send"), "sending {}", ends());
+    if (sent == 0) GYRE_TRY_WHILE(wait_ready(fd(), POLLOUT, until, "send"), "sending {}", ends());
     bytes = bytes.subspan(sent);
   }
   return {};
@@ -150,7 +152,8 @@ Status Socket::recv_all(std::span<std::byte> bytes, const Until& until) {
 Status Socket::send_fds(std::span<const int> fds, std::span<const std::byte> bytes,
                         const Until& until) {
   if (fds.empty() || fds.size() > kFdsMax || bytes.empty())
-    return error(Code::internal, "send_fds of {} descriptors and {} bytes", fds.size(), bytes.size());
+    return error(Code::internal, "send_fds of {} descriptors and {} bytes", fds.size(),
+                 bytes.size());
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kFdsMax * sizeof(int))> control{};
   iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
   msghdr message{};

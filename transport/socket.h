@@ -1,6 +1,6 @@
-// Stream sockets with deadlines. Knows connect, listen, whole sends and receives, descriptors passed
-// over unix sockets, and errors that name both ends. Does not know who the other side is (auth.h).
-// Underneath everything is non-blocking and close-on-exec; nothing raises SIGPIPE.
+// Stream sockets with deadlines. Knows connect, listen, whole sends and receives, descriptors
+// passed over unix sockets, and errors that name both ends. Does not know who the other side is
+// (auth.h). Underneath everything is non-blocking and close-on-exec; nothing raises SIGPIPE.
 #pragma once
 
 #include "base/clock.h"
@@ -88,8 +88,8 @@ class Listener {
   Listener& operator=(Listener&& other);
   ~Listener() { close(); }
 
-  // Port 0 takes a port of `range`. Fails: system, naming address and port when it is in use, or the
-  // range when all of it is.
+  // Port 0 takes a port of `range`. Fails: system, naming address and port when it is in use, or
+  // the range when all of it is.
   static Result<Listener> open(const Address& local, const PortRange& range);
   // The same with the range of GYRE_PORT_RANGE.
   static Result<Listener> open(const Address& local);

@@ -1,6 +1,7 @@
 #include "core/bootstrap.h"
 
 #include "base/log.h"
+#include "core/entries.h"
 #include "core/neighbour.h"
 #include "core/root_call.h"
 #include "core/tree.h"
@@ -9,7 +10,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <optional>
 
@@ -31,37 +31,6 @@ Key doorway_key(const std::vector<JobId>& ids) {
 // What others make of a failure: disagreements stay what they are; any other is a remote failure.
 Code seen_from_outside(Code code) {
   return code == Code::timeout || code == Code::invalid_usage ? code : Code::remote;
-}
-
-// Entries of one frame: (rank, length, bytes) one after the other.
-void append_entry(Blob& into, int rank, std::span<const std::byte> bytes) {
-  const std::uint32_t head[2] = {static_cast<std::uint32_t>(rank),
-                                 static_cast<std::uint32_t>(bytes.size())};
-  const auto head_bytes = std::as_bytes(std::span(head));
-  into.insert(into.end(), head_bytes.begin(), head_bytes.end());
-  into.insert(into.end(), bytes.begin(), bytes.end());
-}
-
-Result<std::vector<Blob>> split_entries(std::span<const std::byte> bytes, int size) {
-  std::vector<Blob> out(static_cast<std::size_t>(size));
-  std::vector<bool> seen(out.size());
-  int count = 0;
-  while (!bytes.empty()) {
-    std::uint32_t head[2];
-    if (bytes.size() < sizeof head) break;
-    std::memcpy(head, bytes.data(), sizeof head);
-    bytes = bytes.subspan(sizeof head);
-    if (head[0] >= out.size() || head[1] > bytes.size() || seen[head[0]])
-      return error(Code::internal, "a gathered frame is damaged at rank {}", head[0]);
-    const auto mine = bytes.first(head[1]);
-    out[head[0]].assign(mine.begin(), mine.end());
-    seen[head[0]] = true;
-    ++count;
-    bytes = bytes.subspan(head[1]);
-  }
-  if (!bytes.empty() || count != size)
-    return error(Code::internal, "a gathered frame holds {} of {} ranks", count, size);
-  return out;
 }
 
 }  // namespace
@@ -92,7 +61,9 @@ struct Bootstrap::State {
 
   void tell_failure(const Error& error) {
     if (dead) return;
-    FrameHead head{.kind = FrameKind::failure, .step = step, .culprit = error.rank,
+    FrameHead head{.kind = FrameKind::failure,
+                   .step = step,
+                   .culprit = error.rank,
                    .code = static_cast<int>(error.code)};
     head.bytes = error.text.size();
     say_last(head, error.text);
@@ -101,7 +72,8 @@ struct Bootstrap::State {
 
   // Moves bytes on all edges until `done()`; any neighbour's failure or silence ends it.
   template <class Done>
-  Status turn_until(Done&& done, Nanos deadline, std::string_view step_name, const Neighbour* awaited) {
+  Status turn_until(Done&& done, Nanos deadline, std::string_view step_name,
+                    const Neighbour* awaited) {
     const Until until{deadline, options.abort};
     for (;;) {
       Status status;
@@ -155,8 +127,8 @@ struct Bootstrap::State {
     GYRE_TRY(turn_until([&] { return from.has_frame(); }, deadline_plus(levels), step_name, &from));
     Frame frame = from.take_frame();
     if (frame.head.kind != kind || frame.head.step != step)
-      return error(Code::internal, "rank {} is at step {} while rank {} is at step {} '{}'", from.rank(),
-                   frame.head.step, options.rank, step, step_name);
+      return error(Code::internal, "rank {} is at step {} while rank {} is at step {} '{}'",
+                   from.rank(), frame.head.step, options.rank, step, step_name);
     return std::move(frame.bytes);
   }
 
@@ -199,8 +171,8 @@ Status check_options(const JoinOptions& options) {
   if (options.size < 1 || options.rank < 0 || options.rank >= options.size)
     return error(Code::invalid_argument, "rank {} of {} ranks", options.rank, options.size);
   if (options.ids.empty() || std::ssize(options.ids) > options.size)
-    return error(Code::invalid_argument, "{} unique ids for {} ranks, expected 1..{}", options.ids.size(),
-                 options.size, options.size);
+    return error(Code::invalid_argument, "{} unique ids for {} ranks, expected 1..{}",
+                 options.ids.size(), options.size, options.size);
   return {};
 }
 
@@ -232,13 +204,16 @@ Status Bootstrap::State::connect_tree(const std::vector<RootCall>& roots,
     return error(Code::internal, "rank {} was told a wrong parent", options.rank);
   for (const int child : tree.children(options.rank)) peers.push_back({child, {}});
   static const std::atomic<bool> never{false};
-  const Call call{.comm = job_hash, .rank = options.rank, .purpose = Purpose::bootstrap, .alarms = alarms};
-  auto connections =
-      GYRE_TRY(doorway->connect(call, peers, options.deadline, options.abort ? *options.abort : never));
+  const Call call{
+      .comm = job_hash, .rank = options.rank, .purpose = Purpose::bootstrap, .alarms = alarms};
+  auto connections = GYRE_TRY(
+      doorway->connect(call, peers, options.deadline, options.abort ? *options.abort : never));
   for (std::size_t i = 0; i < connections.size(); ++i) {
     Neighbour one(connections[i].rank, std::move(connections[i].socket));
-    if (i == 0 && has_parent) parent.emplace(std::move(one));
-    else children.push_back(std::move(one));
+    if (i == 0 && has_parent)
+      parent.emplace(std::move(one));
+    else
+      children.push_back(std::move(one));
   }
   return {};
 }
@@ -298,18 +273,22 @@ Result<Bootstrap> Bootstrap::join(const JoinOptions& options) {
   state->job_hash = hash64(doorway_key(options.ids), "gyre job hash");
   if (Status met = state->meet(); !met)
     return met.take_error().context(fmt::format("rank {} of {} joins", options.rank, options.size));
-  GYRE_LOG(info, "rank {} of {} joined in {:.1f} ms, {} bootstrap sockets", options.rank, options.size,
-           static_cast<double>(now_ns() - begun) / 1e6, state->children.size() + (state->parent ? 1 : 0));
+  GYRE_LOG(info, "rank {} of {} joined in {:.1f} ms, {} bootstrap sockets", options.rank,
+           options.size, static_cast<double>(now_ns() - begun) / 1e6,
+           state->children.size() + (state->parent ? 1 : 0));
   return Bootstrap(std::move(state));
 }
 
-Result<std::vector<Blob>> Bootstrap::all_gather(std::string_view step, std::span<const std::byte> mine) {
-  if (state_->dead) return error(Code::invalid_usage, "step '{}' after the bootstrap has failed", step);
+Result<std::vector<Blob>> Bootstrap::all_gather(std::string_view step,
+                                                std::span<const std::byte> mine) {
+  if (state_->dead)
+    return error(Code::invalid_usage, "step '{}' after the bootstrap has failed", step);
   auto all = state_->gather(step, mine);
   if (!all) {
     Error outside = error(seen_from_outside(all.error().code), "{}", all.error().text);
     if (all.error().code == Code::aborted)
-      outside = error(Code::remote, "rank {} failed at step '{}': aborted", rank(), step).blame(rank());
+      outside =
+          error(Code::remote, "rank {} failed at step '{}': aborted", rank(), step).blame(rank());
     else
       outside.rank = all.error().rank;
     state_->tell_failure(outside);
@@ -324,8 +303,8 @@ Status Bootstrap::barrier(std::string_view step) {
 }
 
 void Bootstrap::fail(std::string_view step, const Error& reason) {
-  state_->tell_failure(error(seen_from_outside(reason.code), "rank {} failed at step '{}': {}", rank(),
-                             step, reason.text)
+  state_->tell_failure(error(seen_from_outside(reason.code), "rank {} failed at step '{}': {}",
+                             rank(), step, reason.text)
                            .blame(rank()));
 }
 

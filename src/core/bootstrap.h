@@ -29,9 +29,9 @@ struct JoinOptions {
 
 class Bootstrap {
  public:
-  // Collective. Needs: the root of each id is served. Gives: a connected tree and this rank's doorway.
-  // Fails: invalid-usage (two ranks alike, sizes or versions differ; names them), timeout (names the
-  // ranks that have not come), remote, aborted, system. All ranks that came are told.
+  // Collective. Needs: the root of each id is served. Gives: a connected tree and this rank's
+  // doorway. Fails: invalid-usage (two ranks alike, sizes or versions differ; names them), timeout
+  // (names the ranks that have not come), remote, aborted, system. All ranks that came are told.
   static Result<Bootstrap> join(const JoinOptions& options);
 
   Bootstrap(Bootstrap&&) noexcept;

@@ -11,7 +11,8 @@ constexpr Nanos kPauseMax = 100_ms;
 
 }  // namespace
 
-Dialer::Dialer(std::vector<Address> targets, const Key& key, const Hello& mine, const Token& expected)
+Dialer::Dialer(std::vector<Address> targets, const Key& key, const Hello& mine,
+               const Token& expected)
     : targets_(std::move(targets)), key_(key), mine_(mine), expected_(expected) {}
 
 bool Dialer::step() {
@@ -27,8 +28,8 @@ bool Dialer::step() {
   }
   if (state != Handshake::State::done) return false;
   if (expected_ != Token{} && attempt_->peer().token != expected_) {
-    attempt_failed(error(Code::remote, "another process of this job answers at {}",
-                         targets_[at_].text()));
+    attempt_failed(
+        error(Code::remote, "another process of this job answers at {}", targets_[at_].text()));
     return false;
   }
   return true;

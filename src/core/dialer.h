@@ -1,5 +1,6 @@
-// One call kept up until it is answered: connects, greets, and on failure tries again with back-off.
-// Knows targets and attempts. Does not know ranks; owns no thread: its owner polls and steps it.
+// One call kept up until it is answered: connects, greets, and on failure tries again with
+// back-off. Knows targets and attempts. Does not know ranks; owns no thread: its owner polls and
+// steps it.
 #pragma once
 
 #include "base/clock.h"
@@ -16,7 +17,8 @@ class Dialer {
  public:
   // Needs: at least one target. The first that is refused is left for the next one, for good; the
   // last is tried again and again. `expected`: who must answer, all zero for anyone with the key.
-  Dialer(std::vector<Address> targets, const Key& key, const Hello& mine, const Token& expected = {});
+  Dialer(std::vector<Address> targets, const Key& key, const Hello& mine,
+         const Token& expected = {});
 
   // Starts what is due and goes on as far as it can; never waits. True once answered.
   bool step();

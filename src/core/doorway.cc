@@ -60,8 +60,10 @@ Result<std::shared_ptr<Doorway>> Doorway::open(const Key& job_key, const Address
   Token token;
   fill_random(token);
   Listener door;
-  if (auto opened = Listener::open(Address::abstract_unix(unix_name(token)))) door = *std::move(opened);
-  else GYRE_LOG(warn, "no unix socket, so no shared memory: {}", opened.error().text);
+  if (auto opened = Listener::open(Address::abstract_unix(unix_name(token))))
+    door = *std::move(opened);
+  else
+    GYRE_LOG(warn, "no unix socket, so no shared memory: {}", opened.error().text);
   std::shared_ptr<Doorway> out(new Doorway(job_key, std::move(tcp), std::move(door)));
   PeerCard& card = out->card_;
   card.pid = ::getpid();
@@ -97,7 +99,8 @@ Status Doorway::serve() {
     std::string reason;
     if (state == Handshake::State::done) {
       const Hello& hello = one->handshake.peer();
-      const CallerKey key{hello.comm, static_cast<std::uint16_t>(hello.purpose), hello.lane, hello.rank};
+      const CallerKey key{hello.comm, static_cast<std::uint16_t>(hello.purpose), hello.lane,
+                          hello.rank};
       parked_[key] = {hello.rank, one->handshake.take_socket(), one->handshake.session_key()};
     } else if (state == Handshake::State::failed) {
       reason = one->handshake.take_error().text;
@@ -118,7 +121,8 @@ bool Doorway::take_parked(const Call& call, Connection& into) {
   const CallerKey key{call.comm, static_cast<std::uint16_t>(call.purpose), call.lane, into.rank};
   const auto found = parked_.find(key);
   if (found == parked_.end()) return false;
-  // Its caller may have closed it by now. It will not call again, so the end of the stream is the news.
+  // Its caller may have closed it by now. It will not call again, so the end of the stream is the
+  // news.
   into = std::move(found->second);
   parked_.erase(found);
   return true;
@@ -133,8 +137,10 @@ class Doorway::Meeting {
   Result<std::vector<Connection>> run(const Until& until) {
     for (std::size_t i = 0; i < peers_.size(); ++i) {
       out_[i].rank = peers_[i].rank;
-      if (call_.rank > peers_[i].rank) GYRE_TRY(prepare_dial(i));
-      else ++answers_missing_;
+      if (call_.rank > peers_[i].rank)
+        GYRE_TRY(prepare_dial(i));
+      else
+        ++answers_missing_;
     }
     missing_ = peers_.size();
     for (;;) {
@@ -229,9 +235,10 @@ class Doorway::Meeting {
   Error silence() const {
     for (std::size_t i = 0; i < peers_.size(); ++i)
       if (!out_[i].socket)
-        return blame(i, Code::timeout, missing_ == 1 ? "did not connect in time"
-                                                     : fmt::format("and {} more did not connect in time",
-                                                                   missing_ - 1));
+        return blame(i, Code::timeout,
+                     missing_ == 1
+                         ? "did not connect in time"
+                         : fmt::format("and {} more did not connect in time", missing_ - 1));
     return error(Code::internal, "nobody is missing");
   }
 
@@ -239,7 +246,8 @@ class Doorway::Meeting {
   const Call& call_;
   const std::span<const Peer> peers_;
   std::vector<Connection> out_;
-  std::vector<std::optional<Dialer>> dials_;  // by peer; empty for those who call us, and when through
+  std::vector<std::optional<Dialer>>
+      dials_;  // by peer; empty for those who call us, and when through
   std::size_t missing_ = 0;
   std::size_t answers_missing_ = 0;
 };

@@ -1,7 +1,7 @@
-// Where a rank's process can be called: one TCP and one abstract unix listener, and connect(), which
-// gives authenticated sockets to given ranks. Knows dialling, answering, retries and parked callers.
-// Does not know what the sockets are for. One per rank and job, shared by a communicator and its
-// children.
+// Where a rank's process can be called: one TCP and one abstract unix listener, and connect(),
+// which gives authenticated sockets to given ranks. Knows dialling, answering, retries and parked
+// callers. Does not know what the sockets are for. One per rank and job, shared by a communicator
+// and its children.
 #pragma once
 
 #include "base/result.h"
@@ -56,12 +56,12 @@ struct Connection {
 
 // Which connection is meant; both ends must say the same.
 struct Call {
-  std::uint64_t comm = 0;             // names the communicator, unique within the job
-  int rank = 0;                       // the caller's rank in it
-  std::uint32_t lane = 0;             // several connections per pair carry different lanes
+  std::uint64_t comm = 0;  // names the communicator, unique within the job
+  int rank = 0;            // the caller's rank in it
+  std::uint32_t lane = 0;  // several connections per pair carry different lanes
   Purpose purpose = Purpose::link;
-  bool tcp_only = false;              // no unix socket even on one host
-  std::span<const int> alarms = {};   // descriptors: one that is readable ends the call, as `remote`
+  bool tcp_only = false;             // no unix socket even on one host
+  std::span<const int> alarms = {};  // descriptors: one that is readable ends the call, as `remote`
 };
 
 class Doorway {
@@ -93,9 +93,9 @@ class Doorway {
   const Key key_;
   PeerCard card_;
   std::mutex mutex_;
-  Listener tcp_, unix_;                        // under mutex_
-  std::list<Incoming> incoming_;               // handshakes under way; under mutex_
-  std::map<CallerKey, Connection> parked_;     // callers nobody asked for yet; under mutex_
+  Listener tcp_, unix_;                     // under mutex_
+  std::list<Incoming> incoming_;            // handshakes under way; under mutex_
+  std::map<CallerKey, Connection> parked_;  // callers nobody asked for yet; under mutex_
 };
 
 }  // namespace gyre

@@ -45,23 +45,29 @@ Result<JobId> unpack_job_id(std::span<const std::byte, kJobIdBytes> bytes) {
   WireId wire;
   std::memcpy(static_cast<void*>(&wire), bytes.data(), sizeof wire);
   if (std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; }))
-    return error(Code::invalid_argument, "unique id is all zeros: was it filled by gyreGetUniqueId?");
+    return error(Code::invalid_argument,
+                 "unique id is all zeros: was it filled by gyreGetUniqueId?");
   if (wire.magic != kIdMagic)
-    return error(Code::invalid_argument, "unique id is not one of gyre's (first bytes {:08x})", wire.magic);
+    return error(Code::invalid_argument, "unique id is not one of gyre's (first bytes {:08x})",
+                 wire.magic);
   if (wire.layout != kIdLayout)
-    return error(Code::invalid_argument, "unique id has layout version {}, this library reads {}: ranks "
-                 "run different versions of gyre", wire.layout, kIdLayout);
+    return error(Code::invalid_argument,
+                 "unique id has layout version {}, this library reads {}: ranks "
+                 "run different versions of gyre",
+                 wire.layout, kIdLayout);
   if (wire.checksum != checksum_of(wire))
-    return error(Code::invalid_argument, "unique id is damaged: its checksum is wrong, not all {} bytes "
-                 "arrived as they were made", kJobIdBytes);
+    return error(Code::invalid_argument,
+                 "unique id is damaged: its checksum is wrong, not all {} bytes "
+                 "arrived as they were made",
+                 kJobIdBytes);
   if (wire.root_count == 0 || wire.root_count > kRootAddressesMax)
     return error(Code::invalid_argument, "unique id has {} root addresses, expected 1..{}",
                  wire.root_count, kRootAddressesMax);
   JobId out;
   out.secret = wire.secret;
   for (std::size_t i = 0; i < wire.root_count; ++i)
-    out.roots.push_back(
-        GYRE_TRY_WHILE(Address::from_wire(wire.roots[i]), "reading root address {} of a unique id", i));
+    out.roots.push_back(GYRE_TRY_WHILE(Address::from_wire(wire.roots[i]),
+                                       "reading root address {} of a unique id", i));
   return out;
 }
 

@@ -8,14 +8,16 @@
 
 namespace gyre {
 
-// Read through Environment below; declared so that `gyre env` and the check for typing slips know them.
+// Read through Environment below; declared so that `gyre env` and the check for typing slips know
+// them.
 GYRE_PARAM(rank, std::string, "", "this process's rank; with GYRE_SIZE, instead of a launcher");
 GYRE_PARAM(size, std::string, "", "number of ranks; with GYRE_RANK");
 GYRE_PARAM(local_rank, std::string, "", "rank among those on this host; with GYRE_RANK");
 GYRE_PARAM(local_size, std::string, "", "number of ranks on this host; with GYRE_RANK");
 GYRE_PARAM(root, std::string, "", "host:port where rank 0 is met, under any launcher");
 GYRE_PARAM(unique_id, std::string, "", "a job's id as text, instead of GYRE_ROOT");
-GYRE_PARAM(secret, std::string, "", "known to this job's ranks alone; protects meetings at a fixed address");
+GYRE_PARAM(secret, std::string, "",
+           "known to this job's ranks alone; protects meetings at a fixed address");
 
 namespace {
 
@@ -36,7 +38,8 @@ class Reader {
     int out = 0;
     const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
     if (problem != std::errc() || end != digits.data() + digits.size() || out < low || out > high)
-      return error(Code::invalid_usage, "{}='{}' is not valid: expected {}..{}", name, value, low, high);
+      return error(Code::invalid_usage, "{}='{}' is not valid: expected {}..{}", name, value, low,
+                   high);
     return out;
   }
 
@@ -72,9 +75,11 @@ Status read_place(const Reader& env, const Names& names, Launch& launch) {
 // "node[03-05,9],other" -> "node03"
 std::string first_host(std::string_view list) {
   const std::size_t bracket = list.find('['), comma = list.find(',');
-  if (bracket == std::string_view::npos || comma < bracket) return std::string(list.substr(0, comma));
+  if (bracket == std::string_view::npos || comma < bracket)
+    return std::string(list.substr(0, comma));
   const std::string_view inside = list.substr(bracket + 1);
-  return std::string(list.substr(0, bracket)) + std::string(inside.substr(0, inside.find_first_of(",-]")));
+  return std::string(list.substr(0, bracket)) +
+         std::string(inside.substr(0, inside.find_first_of(",-]")));
 }
 
 Status read_torchrun(const Reader& env, Launch& launch) {
@@ -85,8 +90,9 @@ Status read_torchrun(const Reader& env, Launch& launch) {
   // The port itself belongs to torch's own store.
   launch.root_port = static_cast<std::uint16_t>(port < 65535 ? port + 1 : port - 1);
   // The count makes a restarted job a new one.
-  launch.secret_text = fmt::format("torchrun {} {} {} {} {}", launch.root_host, port, launch.size,
-                                   env.text("TORCHELASTIC_RUN_ID"), env.text("TORCHELASTIC_RESTART_COUNT"));
+  launch.secret_text =
+      fmt::format("torchrun {} {} {} {} {}", launch.root_host, port, launch.size,
+                  env.text("TORCHELASTIC_RUN_ID"), env.text("TORCHELASTIC_RESTART_COUNT"));
   return {};
 }
 
@@ -94,28 +100,34 @@ Status read_slurm(const Reader& env, Launch& launch) {
   Names names = kSlurm;
   if (!env.has(names.size)) names.size = "SLURM_NTASKS";
   GYRE_TRY(read_place(env, names, launch));
-  const std::string nodes = env.text(env.has("SLURM_STEP_NODELIST") ? "SLURM_STEP_NODELIST" : "SLURM_NODELIST");
+  const std::string nodes =
+      env.text(env.has("SLURM_STEP_NODELIST") ? "SLURM_STEP_NODELIST" : "SLURM_NODELIST");
   if (launch.size > 1 && nodes.empty())
-    return error(Code::invalid_usage, "SLURM_STEP_NODELIST is not set, so the root's host is unknown");
+    return error(Code::invalid_usage,
+                 "SLURM_STEP_NODELIST is not set, so the root's host is unknown");
   launch.meet_by = MeetBy::fixed_address;
   launch.root_host = first_host(nodes);
-  launch.secret_text = fmt::format("slurm {} {}", env.text("SLURM_JOB_ID"), env.text("SLURM_STEP_ID"));
+  launch.secret_text =
+      fmt::format("slurm {} {}", env.text("SLURM_JOB_ID"), env.text("SLURM_STEP_ID"));
   // Below the ports that kernels hand out; different for the steps that share a host.
   const std::string_view label = "slurm port";
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(launch.secret_text.data());
-  launch.root_port = static_cast<std::uint16_t>(20000 + hash64({bytes, launch.secret_text.size()}, label) % 12000);
+  launch.root_port =
+      static_cast<std::uint16_t>(20000 + hash64({bytes, launch.secret_text.size()}, label) % 12000);
   return {};
 }
 
 // Who we are, and how this launcher's processes would meet.
 Status read_launcher(const Reader& env, Launch& launch) {
   if (env.has("GYRE_RANK")) return read_place(env, kGyre, launch);
-  if (env.has("RANK") && env.has("WORLD_SIZE") && env.has("MASTER_ADDR")) return read_torchrun(env, launch);
+  if (env.has("RANK") && env.has("WORLD_SIZE") && env.has("MASTER_ADDR"))
+    return read_torchrun(env, launch);
   if (env.has("OMPI_COMM_WORLD_RANK")) {
     launch.meet_by = MeetBy::pmix;
     return read_place(env, kOpenMpi, launch);
   }
-  const bool pmi_2 = env.text("SLURM_MPI_TYPE") == "pmi2";  // another language on the same descriptor
+  const bool pmi_2 =
+      env.text("SLURM_MPI_TYPE") == "pmi2";  // another language on the same descriptor
   if (env.has("PMI_FD") && !pmi_2) {
     launch.meet_by = MeetBy::pmi;
     launch.pmi_fd = GYRE_TRY(env.number("PMI_FD", 0, 1 << 20));
@@ -127,7 +139,8 @@ Status read_launcher(const Reader& env, Launch& launch) {
     if (env.has("PMIX_RANK")) launch.meet_by = MeetBy::pmix;
     return {};
   }
-  if (env.has("JOB_COMPLETION_INDEX") && env.has("GYRE_SIZE")) return read_place(env, kIndexed, launch);
+  if (env.has("JOB_COMPLETION_INDEX") && env.has("GYRE_SIZE"))
+    return read_place(env, kIndexed, launch);
   launch.source = "alone";
   return {};
 }
@@ -138,16 +151,20 @@ Status read_meeting_point(const Reader& env, Launch& launch) {
     launch.id = GYRE_TRY_WHILE(parse_job_id(env.text("GYRE_UNIQUE_ID")), "reading GYRE_UNIQUE_ID");
     launch.meet_by = MeetBy::given_id;
   } else if (env.has("GYRE_ROOT")) {
-    const HostPort root = GYRE_TRY_WHILE(parse_host_port(env.text("GYRE_ROOT")), "reading GYRE_ROOT");
-    if (root.port == 0) return error(Code::invalid_usage, "GYRE_ROOT='{}' has port 0", env.text("GYRE_ROOT"));
+    const HostPort root =
+        GYRE_TRY_WHILE(parse_host_port(env.text("GYRE_ROOT")), "reading GYRE_ROOT");
+    if (root.port == 0)
+      return error(Code::invalid_usage, "GYRE_ROOT='{}' has port 0", env.text("GYRE_ROOT"));
     launch.meet_by = MeetBy::fixed_address;
     launch.root_host = root.host;
     launch.root_port = root.port;
     launch.secret_text = fmt::format("root {} {}", env.text("GYRE_ROOT"), launch.size);
   }
   if (launch.size > 1 && launch.meet_by == MeetBy::nothing)
-    return error(Code::invalid_usage, "{} ranks by {}, but neither GYRE_ROOT (host:port of rank 0) nor "
-                 "GYRE_UNIQUE_ID is set", launch.size, launch.source);
+    return error(Code::invalid_usage,
+                 "{} ranks by {}, but neither GYRE_ROOT (host:port of rank 0) nor "
+                 "GYRE_UNIQUE_ID is set",
+                 launch.size, launch.source);
   if (env.has("GYRE_SECRET")) launch.secret_text += " " + env.text("GYRE_SECRET");
   return {};
 }

@@ -22,16 +22,19 @@ Result<std::vector<Address>> fixed_addresses(const Launch& launch) {
   auto out = GYRE_TRY(resolve(launch.root_host, launch.root_port));
   if (is_numeric(launch.root_host)) {
     if (out[0].is_any())
-      return error(Code::invalid_usage, "root {} is no address that others can call", out[0].text());
+      return error(Code::invalid_usage, "root {} is no address that others can call",
+                   out[0].text());
     return out;
   }
-  const bool all_loopback = std::all_of(out.begin(), out.end(), [](auto& a) { return a.is_loopback(); });
+  const bool all_loopback =
+      std::all_of(out.begin(), out.end(), [](auto& a) { return a.is_loopback(); });
   if (!all_loopback || launch.local_size == launch.size) return out;
   // A host's own name often means loopback in its own hosts file, but never to other hosts: ranks
   // beside rank 0 must meet it, and advertise themselves, on an address that those can reach.
   auto reachable = GYRE_TRY(advertised_addresses(kRootAddressesMax));
   for (Address& one : reachable) one = one.with_port(launch.root_port);
-  if (reachable.size() < kRootAddressesMax) reachable.insert(reachable.end(), out.begin(), out.end());
+  if (reachable.size() < kRootAddressesMax)
+    reachable.insert(reachable.end(), out.begin(), out.end());
   return reachable;
 }
 
@@ -41,13 +44,14 @@ Result<std::vector<Address>> listening_addresses(const std::vector<Address>& add
   const auto local = GYRE_TRY(read_interfaces());
   std::vector<Address> out;
   for (const Address& one : addresses) {
-    const bool ours = one.is_loopback() || std::any_of(local.begin(), local.end(), [&](const auto& mine) {
-      return mine.address.same_host(one);
-    });
+    const bool ours = one.is_loopback() ||
+                      std::any_of(local.begin(), local.end(),
+                                  [&](const auto& mine) { return mine.address.same_host(one); });
     if (ours) out.push_back(one);
   }
   if (!out.empty()) return out;
-  GYRE_LOG(info, "{} is no address of this host: rank 0 listens on all of them", addresses[0].text());
+  GYRE_LOG(info, "{} is no address of this host: rank 0 listens on all of them",
+           addresses[0].text());
   const std::uint16_t port = addresses[0].port();
   out.push_back(addresses[0].family() == AF_INET6 ? Address::v6({}, port) : Address::v4({}, port));
   return out;
@@ -63,7 +67,8 @@ Result<Invitation> meet_at_fixed_address(const Launch& launch) {
     RootOptions options;
     options.secret = out.id.secret;
     options.addresses = GYRE_TRY(listening_addresses(out.id.roots));
-    out.root = GYRE_TRY_WHILE(Root::start(options), "serving rank 0's fixed port; GYRE_ROOT=host:port "
+    out.root = GYRE_TRY_WHILE(Root::start(options),
+                              "serving rank 0's fixed port; GYRE_ROOT=host:port "
                               "chooses another");
   }
   return out;

@@ -1,7 +1,6 @@
 #include "core/neighbour.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace gyre {
@@ -31,11 +30,14 @@ Status Neighbour::read() {
       read_ += got;
     }
     if (read_ == kHeadBytes && in_.head.bytes > kFrameBytesMax)
-      return error(Code::internal, "rank {} announces a bootstrap frame of {} bytes", rank_, in_.head.bytes);
+      return error(Code::internal, "rank {} announces a bootstrap frame of {} bytes", rank_,
+                   in_.head.bytes);
     if (read_ < kHeadBytes || read_ - kHeadBytes < in_.head.bytes) continue;
     read_ = 0;
-    if (in_.head.kind == FrameKind::bye) said_bye_ = true;
-    else ready_ = true;
+    if (in_.head.kind == FrameKind::bye)
+      said_bye_ = true;
+    else
+      ready_ = true;
   }
   return {};
 }
@@ -64,9 +66,8 @@ Status Neighbour::write() {
 }
 
 void Neighbour::say_last(const FrameHead& head, std::string_view text) {
-  Blob bytes(text.size());
-  std::memcpy(bytes.data(), text.data(), text.size());
-  queue(head, bytes);
+  const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
+  queue(head, Blob(bytes.begin(), bytes.end()));
   (void)write();
 }
 

@@ -1,5 +1,5 @@
-// Frames to and from one neighbour in the bootstrap tree. Knows framing, the good-bye and the failure
-// notice. Does not know the tree; never waits.
+// Frames to and from one neighbour in the bootstrap tree. Knows framing, the good-bye and the
+// failure notice. Does not know the tree; never waits.
 #pragma once
 
 #include "base/result.h"
@@ -19,7 +19,7 @@ enum class FrameKind : std::uint32_t { gather = 1, result = 2, failure = 3, bye 
 
 struct FrameHead {
   FrameKind kind = FrameKind::gather;
-  std::uint32_t step = 0;   // how many collective steps its sender had begun
+  std::uint32_t step = 0;     // how many collective steps its sender had begun
   std::int32_t culprit = -1;  // failure alone
   std::int32_t code = 0;      // failure alone
   std::uint64_t bytes = 0;    // that follow
@@ -51,8 +51,8 @@ class Neighbour {
   // Writes what goes without waiting.
   Status write();
   bool wants_write() const { return written_ < out_.size(); }
-  // Last words: a failure or a good-bye, after what is still queued. What does not go without waiting
-  // is lost; the other side then sees the stream end.
+  // Last words: a failure or a good-bye, after what is still queued. What does not go without
+  // waiting is lost; the other side then sees the stream end.
   void say_last(const FrameHead& head, std::string_view text);
 
  private:

@@ -19,7 +19,8 @@ constexpr std::size_t kLineMax = 4096;
 // "cmd=get_result rc=0 value=x": the text after "value=", up to a blank.
 std::string field(std::string_view line, std::string_view name) {
   const std::string head = std::string(name) + "=";
-  for (std::size_t at = line.find(head); at != std::string_view::npos; at = line.find(head, at + 1)) {
+  for (std::size_t at = line.find(head); at != std::string_view::npos;
+       at = line.find(head, at + 1)) {
     if (at > 0 && line[at - 1] != ' ') continue;
     const std::string_view rest = line.substr(at + head.size());
     return std::string(rest.substr(0, rest.find(' ')));
@@ -34,7 +35,8 @@ class Session {
   Session(int fd, ino_t inode) : fd_(fd), inode_(inode), owner_(::getpid()) {}
 
   ~Session() {
-    // The number may mean something else by now: an MPI library may have said good-bye and closed it.
+    // The number may mean something else by now: an MPI library may have said good-bye and closed
+    // it.
     struct stat now;
     if (::getpid() != owner_ || ::fstat(fd_, &now) != 0 || now.st_ino != inode_) return;
     (void)ask("cmd=finalize\n", "finalize_ack", deadline_in(1_s));
@@ -52,15 +54,17 @@ class Session {
 
   Result<std::string> exchange(const std::string& key, const std::string& value, Nanos deadline) {
     if (!value.empty()) {
-      const std::string put = GYRE_TRY(
-          ask(fmt::format("cmd=put kvsname={} key={} value={}\n", space_, key, value), "put_result", deadline));
+      const std::string put =
+          GYRE_TRY(ask(fmt::format("cmd=put kvsname={} key={} value={}\n", space_, key, value),
+                       "put_result", deadline));
       if (field(put, "rc") != "0") return error(Code::system, "PMI put answered '{}'", put);
     }
     GYRE_TRY(ask("cmd=barrier_in\n", "barrier_out", deadline));
-    const std::string got =
-        GYRE_TRY(ask(fmt::format("cmd=get kvsname={} key={}\n", space_, key), "get_result", deadline));
+    const std::string got = GYRE_TRY(
+        ask(fmt::format("cmd=get kvsname={} key={}\n", space_, key), "get_result", deadline));
     const std::string out = field(got, "value");
-    if (field(got, "rc") != "0" || out.empty()) return error(Code::system, "PMI get answered '{}'", got);
+    if (field(got, "rc") != "0" || out.empty())
+      return error(Code::system, "PMI get answered '{}'", got);
     return out;
   }
 
@@ -90,7 +94,8 @@ class Session {
       // Byte by byte: what follows the line may be for another reader.
       const ssize_t got = ::read(fd_, &c, 1);
       if (got == 0) return error(Code::system, "the launcher closed PMI_FD {}", fd_);
-      if (got < 0) return error(Code::system, "read from the launcher on PMI_FD {}", fd_).because(errno);
+      if (got < 0)
+        return error(Code::system, "read from the launcher on PMI_FD {}", fd_).because(errno);
       if (c == '\n') return out;
       out += c;
     }
@@ -112,7 +117,8 @@ Result<std::string> pmi_exchange(int fd, const std::string& key, const std::stri
   std::lock_guard lock(mutex);
   if (!session) {
     struct stat info;
-    if (::fstat(fd, &info) != 0) return error(Code::system, "PMI_FD {} is not open", fd).because(errno);
+    if (::fstat(fd, &info) != 0)
+      return error(Code::system, "PMI_FD {} is not open", fd).because(errno);
     auto fresh = std::make_unique<Session>(fd, info.st_ino);
     GYRE_TRY(fresh->begin(deadline));
     session = std::move(fresh);

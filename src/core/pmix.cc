@@ -1,5 +1,7 @@
 #include "core/pmix.h"
 
+#include "base/thread.h"
+
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <future>
-#include <thread>
 
 namespace gyre {
 
@@ -53,7 +54,8 @@ Result<Library> load() {
   // Never closed: it has threads of its own.
   void* handle = ::dlopen("libpmix.so.2", RTLD_NOW | RTLD_LOCAL);
   if (!handle)
-    return error(Code::system, "the launcher offers PMIx, but {}; set GYRE_ROOT=host:port of rank 0",
+    return error(Code::system,
+                 "the launcher offers PMIx, but {}; set GYRE_ROOT=host:port of rank 0",
                  ::dlerror());
   Library out;
   if (find(handle, "PMIx_Init", out.init) && find(handle, "PMIx_Put", out.put) &&
@@ -81,7 +83,8 @@ Result<std::string> exchange(const std::string& key, std::string value) {
   }
   PmixProc everyone = me;
   everyone.rank = UINT32_MAX - 1;  // PMIX_RANK_WILDCARD
-  if (int code = pmix.fence(&everyone, 1, nullptr, 0); code != kPmixSuccess) return failed("PMIx_Fence", code);
+  if (int code = pmix.fence(&everyone, 1, nullptr, 0); code != kPmixSuccess)
+    return failed("PMIx_Fence", code);
   PmixProc giver = me;
   giver.rank = 0;
   PmixValue* got = nullptr;
@@ -92,17 +95,20 @@ Result<std::string> exchange(const std::string& key, std::string value) {
   std::free(got->string);
   std::free(got);
   // Nobody may leave before all have fetched; PMIx counts inits, so an MPI library stays connected.
-  if (int code = pmix.finalize(nullptr, 0); code != kPmixSuccess) return failed("PMIx_Finalize", code);
+  if (int code = pmix.finalize(nullptr, 0); code != kPmixSuccess)
+    return failed("PMIx_Finalize", code);
   return out;
 }
 
 }  // namespace
 
-Result<std::string> pmix_exchange(const std::string& key, const std::string& value, Nanos deadline) {
+Result<std::string> pmix_exchange(const std::string& key, const std::string& value,
+                                  Nanos deadline) {
   // PMIx calls take no deadline: a thread makes them, and is left behind if they never return.
   std::packaged_task<Result<std::string>()> task([key, value] { return exchange(key, value); });
   std::future<Result<std::string>> answer = task.get_future();
-  std::thread(std::move(task)).detach();
+  std::thread thread = GYRE_TRY(start_thread("PMIx", std::move(task)));
+  thread.detach();
   if (deadline == kNever) return answer.get();
   const auto left = std::chrono::nanoseconds(std::max<Nanos>(0, deadline - now_ns()));
   if (answer.wait_for(left) == std::future_status::ready) return answer.get();

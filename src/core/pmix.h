@@ -1,5 +1,5 @@
-// PMIx by libpmix.so.2, loaded when Open MPI or Slurm has started us. Knows put, fence and get of one
-// value. Nothing links to it.
+// PMIx by libpmix.so.2, loaded when Open MPI or Slurm has started us. Knows put, fence and get of
+// one value. Nothing links to it.
 #pragma once
 
 #include "base/clock.h"

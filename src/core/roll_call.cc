@@ -22,7 +22,8 @@ std::string ranges_text(const std::vector<int>& sorted) {
 }
 
 std::string who(const Join& join) {
-  return fmt::format("rank {} (host {} pid {})", join.rank, join.card.hostname.data(), join.card.pid);
+  return fmt::format("rank {} (host {} pid {})", join.rank, join.card.hostname.data(),
+                     join.card.pid);
 }
 
 }  // namespace
@@ -40,24 +41,31 @@ void RollCall::add(const Join& join, std::uint32_t protocol) {
   if (!joins_.empty()) {
     const Join& other = joins_.begin()->second;
     if (protocol != other.protocol)
-      return judge(error(Code::invalid_usage,
-                         "ranks run different versions of gyre: {} speaks protocol {}, {} protocol {}",
-                         who(other), other.protocol, who(join), protocol));
+      return judge(
+          error(Code::invalid_usage,
+                "ranks run different versions of gyre: {} speaks protocol {}, {} protocol {}",
+                who(other), other.protocol, who(join), protocol));
     if (join.size != other.size)
-      return judge(error(Code::invalid_usage, "ranks disagree on the job's size: {} says {}, {} says {}",
-                         who(other), other.size, who(join), join.size));
+      return judge(error(Code::invalid_usage,
+                         "ranks disagree on the job's size: {} says {}, {} says {}", who(other),
+                         other.size, who(join), join.size));
     if (join.blocks != other.blocks || join.block != other.block)
-      return judge(error(Code::invalid_usage, "ranks hold different lists of ids: {} has {} ids and calls "
-                         "root {}, {} has {} and calls root {}", who(other), other.blocks, other.block,
-                         who(join), join.blocks, join.block));
+      return judge(error(Code::invalid_usage,
+                         "ranks hold different lists of ids: {} has {} ids and calls "
+                         "root {}, {} has {} and calls root {}",
+                         who(other), other.blocks, other.block, who(join), join.blocks,
+                         join.block));
   }
   const auto callers = tree_.callers(block_);
   if (std::find(callers.begin(), callers.end(), join.rank) == callers.end())
-    return judge(error(Code::invalid_usage, "{} came to root {}, which is not its own", who(join), block_));
+    return judge(
+        error(Code::invalid_usage, "{} came to root {}, which is not its own", who(join), block_));
   const auto [found, fresh] = joins_.emplace(join.rank, join);
   if (!fresh)
-    return judge(error(Code::invalid_usage, "two processes say they are rank {}: host {} pid {} and host "
-                       "{} pid {}", join.rank, found->second.card.hostname.data(), found->second.card.pid,
+    return judge(error(Code::invalid_usage,
+                       "two processes say they are rank {}: host {} pid {} and host "
+                       "{} pid {}",
+                       join.rank, found->second.card.hostname.data(), found->second.card.pid,
                        join.card.hostname.data(), join.card.pid)
                      .blame(join.rank));
   found->second.protocol = protocol;
@@ -72,15 +80,16 @@ void RollCall::left(int rank, const std::string& reason) {
   const auto found = joins_.find(rank);
   if (found == joins_.end()) return;
   const std::string how = reason.empty() ? "its connection closed" : reason;
-  judge(error(Code::remote, "{} failed while the ranks met: {}", who(found->second), how).blame(rank));
+  judge(error(Code::remote, "{} failed while the ranks met: {}", who(found->second), how)
+            .blame(rank));
 }
 
 void RollCall::check_patience(Nanos now) {
   if (now < deadline_) return;
   const std::string span = duration_text(patience_ / 1_ms * 1_ms);
   if (complete())
-    judge(error(Code::timeout, "after {} the bootstrap tree does not stand yet; missing: rank {}", span,
-                missing_text(ready_)));
+    judge(error(Code::timeout, "after {} the bootstrap tree does not stand yet; missing: rank {}",
+                span, missing_text(ready_)));
   else
     judge(error(Code::timeout, "after {} only {} of {} ranks have come; missing: rank {}", span,
                 joins_.size(), expected_, missing_text(joins_)));

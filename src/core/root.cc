@@ -1,6 +1,7 @@
 #include "core/root.h"
 
 #include "base/log.h"
+#include "base/thread.h"
 #include "core/roll_call.h"
 #include "transport/interfaces.h"
 
@@ -45,9 +46,12 @@ class Service {
       for (auto one = callers_.begin(); one != callers_.end();)
         one = serve(*one) ? std::next(one) : callers_.erase(one);
       roll_.check_patience(now_ns());
-      if (roll_.verdict()) tell_verdict();
-      else if (roll_.complete() && !doors_.empty()) tell_parents();
-      else if (roll_.all_ready()) tell_tree_stands();
+      if (roll_.verdict())
+        tell_verdict();
+      else if (roll_.complete() && !doors_.empty())
+        tell_parents();
+      else if (roll_.all_ready())
+        tell_tree_stands();
     }
   }
 
@@ -59,8 +63,10 @@ class Service {
     if (strangers() < kStrangersMax)
       for (const Listener& door : doors_) entries.push_back({door.fd(), POLLIN, 0});
     for (const Caller& one : callers_) {
-      if (one.handshake) entries.push_back({one.handshake->fd(), one.handshake->poll_events(), 0});
-      else entries.push_back({one.socket.fd(), POLLIN, 0});
+      if (one.handshake)
+        entries.push_back({one.handshake->fd(), one.handshake->poll_events(), 0});
+      else
+        entries.push_back({one.socket.fd(), POLLIN, 0});
       if (!one.join) due = std::min(due, one.since + kStrangerLimit);
     }
     ::poll(entries.data(), entries.size(), poll_timeout_ms(due));
@@ -154,7 +160,8 @@ class Service {
     const Socket& socket = one.handshake ? one.handshake->socket() : one.socket;
     const std::string from = socket.remote().host_text();
     if (log_first("stranger at root " + from))
-      GYRE_LOG(warn, "root dropped a stranger: {} (further ones from {} are not logged)", why, from);
+      GYRE_LOG(warn, "root dropped a stranger: {} (further ones from {} are not logged)", why,
+               from);
   }
 
   void tell_parents() {
@@ -192,7 +199,8 @@ class Service {
   // An answer is far smaller than an empty socket's buffer: what does not go at once never will.
   static void tell(Caller& one, const Answer& answer) {
     auto sent = one.socket.send_some(std::as_bytes(std::span(&answer, 1)));
-    if (!sent || *sent != sizeof answer) GYRE_LOG(info, "root could not answer rank {}", one.join->rank);
+    if (!sent || *sent != sizeof answer)
+      GYRE_LOG(info, "root could not answer rank {}", one.join->rank);
   }
 
   std::vector<Listener> doors_;
@@ -228,10 +236,11 @@ Result<std::unique_ptr<Root>> Root::start(const RootOptions& options) {
   auto doors = GYRE_TRY(open_doors(options.addresses, out->id_));
   out->wake_ = Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!out->wake_) return descriptor_error("eventfd for the root", errno);
-  out->thread_ = std::thread([doors = std::move(doors), key = out->id_.key(),
-                              wake = out->wake_.get()]() mutable {
-    Service(std::move(doors), key, wake).run();
-  });
+  out->thread_ =
+      GYRE_TRY(start_thread("a job's root", [doors = std::move(doors), key = out->id_.key(),
+                                             wake = out->wake_.get()]() mutable {
+        Service(std::move(doors), key, wake).run();
+      }));
   return out;
 }
 
@@ -249,9 +258,11 @@ Result<JobId> start_job() {
   id.secret = options.secret;
   auto doors = GYRE_TRY(open_doors(options.addresses, id));
   // Detached: it owns all it uses, and ends with the job's gathering or with the process.
-  std::thread([doors = std::move(doors), key = id.key()]() mutable {
-    Service(std::move(doors), key, -1).run();
-  }).detach();
+  std::thread thread =
+      GYRE_TRY(start_thread("a job's root", [doors = std::move(doors), key = id.key()]() mutable {
+        Service(std::move(doors), key, -1).run();
+      }));
+  thread.detach();
   return id;
 }
 

@@ -1,6 +1,6 @@
 // The root service: where the ranks of one job come first. Knows who has come and tells each, once
-// all are there, how to reach its parent in the bootstrap tree. Does not take part in the job: it may
-// serve in any process that outlives the gathering.
+// all are there, how to reach its parent in the bootstrap tree. Does not take part in the job: it
+// may serve in any process that outlives the gathering.
 #pragma once
 
 #include "base/result.h"

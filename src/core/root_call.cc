@@ -27,7 +27,8 @@ Result<std::vector<Address>> callable_addresses(const JobId& id) {
   for (const Address& root : id.roots) {
     const bool have_family = std::any_of(local.begin(), local.end(), [&](const auto& one) {
       return one.up && one.address.family() == root.family() &&
-             (one.kind != InterfaceKind::loopback || root.is_loopback() || root.same_host(one.address));
+             (one.kind != InterfaceKind::loopback || root.is_loopback() ||
+              root.same_host(one.address));
     });
     // A lone host has only loopback, and its own other addresses when it is the root's host.
     if (!have_family) continue;
@@ -35,7 +36,8 @@ Result<std::vector<Address>> callable_addresses(const JobId& id) {
   }
   if (!out.empty()) return out;
   return error(Code::system, "root address {} is {}, and this host has no usable {} address",
-               address_list(id), family_text(id.roots[0].family()), family_text(id.roots[0].family()));
+               address_list(id), family_text(id.roots[0].family()),
+               family_text(id.roots[0].family()));
 }
 
 }  // namespace
@@ -61,7 +63,8 @@ Result<RootCall> RootCall::open(const JobId& id, const Hello& mine, const Until&
     if (until.aborted()) return error(Code::aborted, "aborted while calling the root");
     if (until.passed()) {
       std::string troubles;
-      for (const Dialer& dialer : dialers) troubles += (troubles.empty() ? "" : "; ") + dialer.trouble();
+      for (const Dialer& dialer : dialers)
+        troubles += (troubles.empty() ? "" : "; ") + dialer.trouble();
       return error(Code::timeout, "root not reachable at {}: {}", address_list(id), troubles);
     }
     ::poll(entries.data(), entries.size(), until.no_later_than(due).slice_ms());
@@ -87,7 +90,8 @@ void RootCall::send_word(const Word& word) {
 
 Result<Answer> RootCall::recv_answer(const Until& until) {
   Answer answer;
-  if (Status status = socket_.recv_all(std::as_writable_bytes(std::span(&answer, 1)), until); !status) {
+  if (Status status = socket_.recv_all(std::as_writable_bytes(std::span(&answer, 1)), until);
+      !status) {
     if (status.error().code != Code::remote) return status.take_error();
     return status.take_error().context("waiting for the root: its process is gone");
   }

@@ -13,8 +13,9 @@ namespace gyre {
 
 class RootCall {
  public:
-  // Calls all addresses of `id`, the earlier ones with a head start, until one answers as this job's
-  // root. Fails: timeout "root not reachable ...", system when no address is of a family we have.
+  // Calls all addresses of `id`, the earlier ones with a head start, until one answers as this
+  // job's root. Fails: timeout "root not reachable ...", system when no address is of a family we
+  // have.
   static Result<RootCall> open(const JobId& id, const Hello& mine, const Until& until);
 
   const Address& address() const { return socket_.remote(); }

@@ -13,7 +13,9 @@ namespace gyre {
 namespace {
 
 // Different lengths, so that a shifted or swapped entry shows.
-Blob saying_of(int rank) { return blob_of(std::string(static_cast<std::size_t>(rank) % 7, 'x') + std::to_string(rank)); }
+Blob saying_of(int rank) {
+  return blob_of(std::string(static_cast<std::size_t>(rank) % 7, 'x') + std::to_string(rank));
+}
 
 Status gathers_right(Bootstrap& boot, std::string_view step) {
   const auto all = GYRE_TRY(boot.all_gather(step, saying_of(boot.rank())));
@@ -40,9 +42,9 @@ TEST_P(JoinSizes, all_ranks_hear_all_ranks) {
 
 INSTANTIATE_TEST_SUITE_P(Bootstrap, JoinSizes, testing::Values(1, 2, 3, 5, 8, 17, 64));
 
-
 TEST(Bootstrap, several_roots_serve_blocks_of_ranks) {
-  for (const auto& [size, roots] : {std::pair{2, 2}, std::pair{5, 3}, std::pair{16, 4}, std::pair{33, 5}}) {
+  for (const auto& [size, roots] :
+       {std::pair{2, 2}, std::pair{5, 3}, std::pair{16, 4}, std::pair{33, 5}}) {
     std::vector<JobId> ids;
     for (int i = 0; i < roots; ++i) ids.push_back(*start_job());
     for (const Status& end : as_ranks(size, [&](int rank) -> Status {
@@ -62,7 +64,8 @@ TEST(Bootstrap, several_roots_pass_on_each_others_failures) {
          return {};
        })) {
     ASSERT_FALSE(end);
-    EXPECT_NE(text_of(end).find("two processes say they are rank 6"), std::string::npos) << text_of(end);
+    EXPECT_NE(text_of(end).find("two processes say they are rank 6"), std::string::npos)
+        << text_of(end);
   }
 }
 
@@ -114,7 +117,8 @@ TEST(Bootstrap, a_failing_rank_is_named_by_all_at_any_step) {
       for (int rank = 0; rank < kSize; ++rank) {
         if (rank == culprit) continue;
         const Status& end = ends[static_cast<std::size_t>(rank)];
-        EXPECT_EQ(text_of(end), fmt::format("rank {} failed at step 'step {}': no memory left", culprit, step));
+        EXPECT_EQ(text_of(end),
+                  fmt::format("rank {} failed at step 'step {}': no memory left", culprit, step));
         ASSERT_FALSE(end);
         EXPECT_EQ(end.error().code, Code::remote);
         EXPECT_EQ(end.error().rank, culprit);
@@ -137,8 +141,11 @@ TEST(Bootstrap, a_killed_process_is_named_by_all_the_others) {
       });
     for (int rank = 0; rank < kSize; ++rank) {
       const std::string answer = ranks[static_cast<std::size_t>(rank)].answer();
-      if (rank == victim) EXPECT_EQ(answer, "");
-      else EXPECT_EQ(answer.find(fmt::format("rank {} failed at step 'after the kill'", victim)), 0u) << answer;
+      if (rank == victim)
+        EXPECT_EQ(answer, "");
+      else
+        EXPECT_EQ(answer.find(fmt::format("rank {} failed at step 'after the kill'", victim)), 0u)
+            << answer;
     }
   }
 }
@@ -185,7 +192,8 @@ TEST(Bootstrap, an_abort_ends_one_rank_and_tells_the_rest) {
   });
   EXPECT_EQ(ends[2].error().code, Code::aborted);
   for (const int rank : {0, 1})
-    EXPECT_EQ(text_of(ends[static_cast<std::size_t>(rank)]), "rank 2 failed at step 'held': aborted");
+    EXPECT_EQ(text_of(ends[static_cast<std::size_t>(rank)]),
+              "rank 2 failed at step 'held': aborted");
 }
 
 TEST(Bootstrap, early_leavers_do_not_disturb_those_still_at_work) {
@@ -212,7 +220,8 @@ TEST(Bootstrap, leaves_no_descriptor_behind) {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
   };
   const auto job = [] {
-    const auto root = Root::start({.secret = random_secret(), .addresses = {Address::v4({127, 0, 0, 1}, 0)}});
+    const auto root =
+        Root::start({.secret = random_secret(), .addresses = {Address::v4({127, 0, 0, 1}, 0)}});
     for (const Status& end : as_ranks(5, [&](int rank) -> Status {
            Bootstrap boot = GYRE_TRY(Bootstrap::join(options_for({(*root)->id()}, rank, 5)));
            return boot.barrier("once");

@@ -24,11 +24,13 @@ TEST(Doorway, ranks_connect_all_to_all_after_exchanging_cards) {
         GYRE_TRY(boot.all_gather("cards", std::as_bytes(std::span(&boot.doorway()->card(), 1))));
     std::vector<Peer> peers;
     for (int other = 0; other < kSize; ++other)
-      if (other != rank) peers.push_back({other, GYRE_TRY(unpack_card(cards[static_cast<std::size_t>(other)]))});
+      if (other != rank)
+        peers.push_back({other, GYRE_TRY(unpack_card(cards[static_cast<std::size_t>(other)]))});
     const Call call{.comm = 7, .rank = rank};
     auto links = GYRE_TRY(boot.doorway()->connect(call, peers, deadline_in(20_s), never));
     const Until until{deadline_in(20_s)};
-    for (auto& link : links) GYRE_TRY(link.socket.send_all(std::as_bytes(std::span(&rank, 1)), until));
+    for (auto& link : links)
+      GYRE_TRY(link.socket.send_all(std::as_bytes(std::span(&rank, 1)), until));
     for (auto& link : links) {
       int heard = -1;
       GYRE_TRY(link.socket.recv_all(std::as_writable_bytes(std::span(&heard, 1)), until));
@@ -39,7 +41,6 @@ TEST(Doorway, ranks_connect_all_to_all_after_exchanging_cards) {
   });
   for (const Status& end : ends) EXPECT_TRUE(end) << text_of(end);
 }
-
 
 const std::atomic<bool> kRunning{false};
 
@@ -84,7 +85,7 @@ TEST(Doorway, callers_for_another_communicator_wait_until_they_are_asked_for) {
   // One thread dials for comm 2, then 1; the other answers 1, then 2: 2 must be kept meanwhile.
   std::vector<Result<std::vector<Connection>>> dialed;
   std::thread dialer([&] {
-    for (const std::uint64_t comm : {2, 1}) dialed.push_back(two.from_one({.comm = comm}));
+    for (const std::uint64_t comm : {2u, 1u}) dialed.push_back(two.from_one({.comm = comm}));
   });
   auto first = two.from_zero({.comm = 1});
   auto second = two.from_zero({.comm = 2});
@@ -125,7 +126,8 @@ TEST(Doorway, unreachable_unix_socket_falls_back_to_tcp) {
   Two two;
   const Address nobody = Address::abstract_unix("gyre-test-nobody-listens-here");
   const Hello mine{.rank = 1, .comm = 1};
-  Dialer dialer({nobody, *Address::from_wire(two.zero->card().tcp)}, two.key, mine, two.zero->card().token);
+  Dialer dialer({nobody, *Address::from_wire(two.zero->card().tcp)}, two.key, mine,
+                two.zero->card().token);
   Result<std::vector<Connection>> answered = error(Code::internal, "not called");
   std::thread zero([&] { answered = two.from_zero({.comm = 1}); });
   while (!dialer.step()) {
@@ -147,7 +149,8 @@ TEST(Doorway, another_process_on_a_reused_port_is_not_taken_for_the_peer) {
   const auto dialed = two.from_one({.comm = 1}, 200_ms);
   zero.join();
   ASSERT_FALSE(dialed);
-  EXPECT_NE(dialed.error().text.find("another process of this job"), std::string::npos) << dialed.error().text;
+  EXPECT_NE(dialed.error().text.find("another process of this job"), std::string::npos)
+      << dialed.error().text;
 }
 
 TEST(Doorway, silent_peer_is_named_with_its_address) {
@@ -156,7 +159,8 @@ TEST(Doorway, silent_peer_is_named_with_its_address) {
   ASSERT_FALSE(answered);
   EXPECT_EQ(answered.error().code, Code::timeout);
   EXPECT_EQ(answered.error().rank, 1);
-  EXPECT_NE(answered.error().text.find("rank 1 (host "), std::string::npos) << answered.error().text;
+  EXPECT_NE(answered.error().text.find("rank 1 (host "), std::string::npos)
+      << answered.error().text;
   const auto address = Address::from_wire(two.one->card().tcp)->text();
   EXPECT_NE(answered.error().text.find(address + ") did not connect in time"), std::string::npos);
 }
@@ -169,7 +173,8 @@ TEST(Doorway, a_door_that_is_gone_is_an_error_before_any_deadline) {
   EXPECT_EQ(dialed.error().code, Code::remote);
   EXPECT_EQ(dialed.error().rank, 0);
   EXPECT_NE(dialed.error().text.find("is gone: connect"), std::string::npos) << dialed.error().text;
-  EXPECT_NE(dialed.error().text.find("Connection refused"), std::string::npos) << dialed.error().text;
+  EXPECT_NE(dialed.error().text.find("Connection refused"), std::string::npos)
+      << dialed.error().text;
 }
 
 TEST(Doorway, abort_word_ends_dialing_and_answering) {
@@ -241,13 +246,16 @@ TEST(Doorway, caller_that_closed_at_once_is_handed_out_as_ended) {
   auto answered = two.from_zero({.comm = 1});
   ASSERT_TRUE(answered) << answered.error().text;
   std::byte one;
-  EXPECT_EQ((*answered)[0].socket.recv_all({&one, 1}, {deadline_in(10_s)}).error().code, Code::remote);
+  EXPECT_EQ((*answered)[0].socket.recv_all({&one, 1}, {deadline_in(10_s)}).error().code,
+            Code::remote);
 }
 
 TEST(Card, damaged_cards_are_refused_and_names_are_made_printable) {
   Two two;
   PeerCard card = two.zero->card();
-  const auto unpack = [](const PeerCard& one) { return unpack_card(std::as_bytes(std::span(&one, 1))); };
+  const auto unpack = [](const PeerCard& one) {
+    return unpack_card(std::as_bytes(std::span(&one, 1)));
+  };
   ASSERT_TRUE(unpack(card));
   EXPECT_TRUE(same_host(card, two.one->card()));
   card.hostname[0] = '\x1b';

@@ -36,7 +36,9 @@ TEST(JobId, any_changed_byte_is_noticed) {
 }
 
 TEST(JobId, what_is_wrong_is_said) {
-  const auto text_for = [](std::array<std::byte, kJobIdBytes> bytes) { return unpack_job_id(bytes).error().text; };
+  const auto text_for = [](std::array<std::byte, kJobIdBytes> bytes) {
+    return unpack_job_id(bytes).error().text;
+  };
   EXPECT_NE(text_for({}).find("all zeros"), std::string::npos);
   auto bytes = pack(sample());
   bytes[4] = std::byte{77};

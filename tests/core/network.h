@@ -1,4 +1,5 @@
-// Network namespaces of this test alone: they vanish with it. Knows how to make, wire and enter them.
+// Network namespaces of this test alone: they vanish with it. Knows how to make, wire and enter
+// them.
 #pragma once
 
 #include "base/unique.h"
@@ -19,7 +20,8 @@ class Namespace {
   // Empty where the kernel or the user's rights do not allow one.
   Namespace() {
     std::thread([this] {
-      if (::unshare(CLONE_NEWNET) == 0) fd_ = Fd(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+      if (::unshare(CLONE_NEWNET) == 0)
+        fd_ = Fd(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
     }).join();
     if (fd_) run("ip link set lo up");
   }
@@ -42,7 +44,9 @@ class Namespace {
   }
 
   // How `ip` names it.
-  std::string path() const { return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd_.get()); }
+  std::string path() const {
+    return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(fd_.get());
+  }
 
  private:
   Fd fd_;
@@ -51,7 +55,8 @@ class Namespace {
 // A cable: `near_name` in one namespace, `far_name` in the other, both up, without addresses.
 inline bool connect(const Namespace& near, const std::string& near_name, const Namespace& far,
                     const std::string& far_name) {
-  return near.run("ip link add " + near_name + " type veth peer name " + far_name + " netns " + far.path()) &&
+  return near.run("ip link add " + near_name + " type veth peer name " + far_name + " netns " +
+                  far.path()) &&
          near.run("ip link set " + near_name + " up") && far.run("ip link set " + far_name + " up");
 }
 

@@ -17,8 +17,9 @@ class Networks : public testing::Test {
     if (!a_ || !b_) GTEST_SKIP() << "network namespaces need root";
     // Else a fresh IPv6 address is unusable for a second or two.
     for (const Namespace* host : {&a_, &b_})
-      ASSERT_TRUE(host->run("echo 0 >/proc/sys/net/ipv6/conf/all/accept_dad && "
-                            "echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad"));
+      ASSERT_TRUE(
+          host->run("echo 0 >/proc/sys/net/ipv6/conf/all/accept_dad && "
+                    "echo 0 >/proc/sys/net/ipv6/conf/default/accept_dad"));
   }
 
   // Makes the id on the first rank's host; each rank joins, connects to all, and gives its card's
@@ -41,7 +42,8 @@ class Networks : public testing::Test {
       const auto cards = GYRE_TRY(boot.all_gather("cards", std::as_bytes(std::span(&mine, 1))));
       std::vector<Peer> peers;
       for (int other = 0; other < size; ++other)
-        if (other != rank) peers.push_back({other, GYRE_TRY(unpack_card(cards[static_cast<std::size_t>(other)]))});
+        if (other != rank)
+          peers.push_back({other, GYRE_TRY(unpack_card(cards[static_cast<std::size_t>(other)]))});
       GYRE_TRY(boot.doorway()->connect({.comm = 5, .rank = rank}, peers, deadline_in(10_s), never));
       return boot.barrier("connected");
     });
@@ -71,8 +73,9 @@ TEST_F(Networks, decoys_are_passed_over_for_the_link_to_the_peer) {
   Namespace elsewhere;
   // Everything that must not be taken comes first, and both hosts have the same bridge address.
   for (const Namespace* host : {&a_, &b_}) {
-    ASSERT_TRUE(host->run("ip link add docker0 type bridge && ip link set docker0 up && "
-                          "ip addr add 172.17.0.1/16 dev docker0"));
+    ASSERT_TRUE(
+        host->run("ip link add docker0 type bridge && ip link set docker0 up && "
+                  "ip addr add 172.17.0.1/16 dev docker0"));
     ASSERT_TRUE(connect(*host, "veth0", elsewhere, host == &a_ ? "x" : "y"));
   }
   ASSERT_TRUE(a_.run("ip addr add 169.254.3.1/16 dev veth0"));
@@ -80,7 +83,8 @@ TEST_F(Networks, decoys_are_passed_over_for_the_link_to_the_peer) {
   ASSERT_TRUE(connect(a_, "veth9", b_, "veth9"));
   ASSERT_TRUE(a_.run("ip addr add 10.0.0.1/24 dev veth9"));
   ASSERT_TRUE(b_.run("ip addr add 10.0.0.2/24 dev veth9"));
-  EXPECT_EQ(addresses_of({&a_, &b_, &a_, &b_}), (Texts{"10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.2"}));
+  EXPECT_EQ(addresses_of({&a_, &b_, &a_, &b_}),
+            (Texts{"10.0.0.1", "10.0.0.2", "10.0.0.1", "10.0.0.2"}));
 }
 
 TEST_F(Networks, ipv6_alone_works) {
@@ -119,8 +123,9 @@ TEST_F(Networks, a_family_that_this_host_lacks_is_named_at_once) {
     a_.enter();
     if (auto boot = Bootstrap::join(options_for({id}, 1, 2, 0)); !boot) end = boot.take_error();
   }).join();
-  EXPECT_NE(text_of(end).find("root address [fd00::1]:4021 is IPv6, and this host has no usable IPv6"),
-            std::string::npos)
+  EXPECT_NE(
+      text_of(end).find("root address [fd00::1]:4021 is IPv6, and this host has no usable IPv6"),
+      std::string::npos)
       << text_of(end);
 }
 
@@ -141,7 +146,8 @@ TEST_F(Networks, a_host_name_that_means_loopback_at_home_is_not_advertised) {
     launch.secret_text = "loopback at home";
     Invitation invitation = GYRE_TRY(meet(launch, deadline_in(10_s)));
     Bootstrap boot = GYRE_TRY(Bootstrap::join(options_for({invitation.id}, rank, 4, 10_s)));
-    found[static_cast<std::size_t>(rank)] = Address::from_wire(boot.doorway()->card().tcp)->host_text();
+    found[static_cast<std::size_t>(rank)] =
+        Address::from_wire(boot.doorway()->card().tcp)->host_text();
     return boot.barrier("met");
   });
   for (const Status& end : ends) EXPECT_TRUE(end) << text_of(end);

@@ -47,7 +47,8 @@ TEST(Root, taken_port_is_named_and_the_others_cannot_reach_the_root) {
   options.addresses = {dummy.local()};
   const auto root = Root::start(options);
   ASSERT_FALSE(root);
-  EXPECT_NE(root.error().text.find(dummy.local().text() + ": Address already in use"), std::string::npos)
+  EXPECT_NE(root.error().text.find(dummy.local().text() + ": Address already in use"),
+            std::string::npos)
       << root.error().text;
   JobId id;
   id.secret = options.secret;
@@ -55,7 +56,8 @@ TEST(Root, taken_port_is_named_and_the_others_cannot_reach_the_root) {
   const Status other = join(id, 1, 2, 300_ms);
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, Code::timeout);
-  EXPECT_NE(other.error().text.find("root not reachable at " + dummy.local().text()), std::string::npos);
+  EXPECT_NE(other.error().text.find("root not reachable at " + dummy.local().text()),
+            std::string::npos);
 }
 
 TEST(Root, two_processes_of_one_rank_are_told_so_all_of_them) {
@@ -64,7 +66,8 @@ TEST(Root, two_processes_of_one_rank_are_told_so_all_of_them) {
   for (const Status& end : as_ranks(3, [&](int i) { return join(root->id(), ranks[i], 3); })) {
     ASSERT_FALSE(end);
     EXPECT_EQ(end.error().code, Code::invalid_usage);
-    EXPECT_NE(end.error().text.find("two processes say they are rank 1"), std::string::npos) << text_of(end);
+    EXPECT_NE(end.error().text.find("two processes say they are rank 1"), std::string::npos)
+        << text_of(end);
   }
 }
 
@@ -72,9 +75,11 @@ TEST(Root, different_sizes_are_told_to_all_also_to_those_who_come_later) {
   const auto root = root_on_loopback();
   const auto ends = as_ranks(2, [&](int rank) { return join(root->id(), rank, 3 + rank); });
   for (const Status& end : ends)
-    EXPECT_NE(text_of(end).find("ranks disagree on the job's size"), std::string::npos) << text_of(end);
+    EXPECT_NE(text_of(end).find("ranks disagree on the job's size"), std::string::npos)
+        << text_of(end);
   const Status late = join(root->id(), 2, 3);
-  EXPECT_NE(text_of(late).find("ranks disagree on the job's size"), std::string::npos) << text_of(late);
+  EXPECT_NE(text_of(late).find("ranks disagree on the job's size"), std::string::npos)
+      << text_of(late);
 }
 
 TEST(Root, different_versions_are_told_to_all_with_host_and_number) {
@@ -93,10 +98,12 @@ TEST(Root, different_versions_are_told_to_all_with_host_and_number) {
 
 TEST(Root, missing_ranks_are_named_to_those_who_wait) {
   const auto root = root_on_loopback();
-  for (const Status& end : as_ranks(3, [&](int i) { return join(root->id(), i == 2 ? 5 : i, 8, 500_ms); })) {
+  for (const Status& end :
+       as_ranks(3, [&](int i) { return join(root->id(), i == 2 ? 5 : i, 8, 500_ms); })) {
     ASSERT_FALSE(end);
     EXPECT_EQ(end.error().code, Code::timeout);
-    EXPECT_NE(end.error().text.find("only 3 of 8 ranks have come; missing: rank 2-4, 6-7"), std::string::npos)
+    EXPECT_NE(end.error().text.find("only 3 of 8 ranks have come; missing: rank 2-4, 6-7"),
+              std::string::npos)
         << text_of(end);
   }
 }
@@ -117,13 +124,15 @@ TEST(Root, a_rank_that_leaves_early_fails_the_others_at_once) {
   ASSERT_FALSE(end);
   EXPECT_EQ(end.error().code, Code::remote);
   EXPECT_EQ(end.error().rank, 1);
-  EXPECT_NE(text_of(end).find("failed while the ranks met: its connection closed"), std::string::npos);
+  EXPECT_NE(text_of(end).find("failed while the ranks met: its connection closed"),
+            std::string::npos);
 }
 
 // Connects and sends; true when the root closes the connection before the deadline.
 bool is_dropped(const Address& root, std::string_view bytes) {
   auto socket = Socket::connect(root, within(5_s));
-  if (!socket || !socket->send_all(std::as_bytes(std::span(bytes.data(), bytes.size())), within(5_s)))
+  if (!socket ||
+      !socket->send_all(std::as_bytes(std::span(bytes.data(), bytes.size())), within(5_s)))
     return false;
   std::byte sink[256];
   for (;;) {
@@ -134,8 +143,11 @@ bool is_dropped(const Address& root, std::string_view bytes) {
 
 TEST(Root, strangers_are_dropped_and_the_job_goes_on) {
   const auto root = root_on_loopback();
-  const std::string_view sayings[] = {"", "GET / HTTP/1.1\r\n\r\n", "gyre",
-                                      {"\xff\xff\xff\x7f\x00\x00\x00\x80", 8}, {"gyre\x01\0\0\0", 8}};
+  const std::string_view sayings[] = {"",
+                                      "GET / HTTP/1.1\r\n\r\n",
+                                      "gyre",
+                                      {"\xff\xff\xff\x7f\x00\x00\x00\x80", 8},
+                                      {"gyre\x01\0\0\0", 8}};
   std::atomic<int> dropped{0};
   std::vector<std::thread> strangers;
   for (const auto& bytes : sayings)
@@ -179,7 +191,8 @@ TEST(Root, stopping_it_ends_the_wait_of_its_ranks) {
   root.reset();
   const auto answer = waiting->recv_answer(within(10_s));
   ASSERT_FALSE(answer);
-  EXPECT_NE(answer.error().text.find("its process is gone"), std::string::npos) << answer.error().text;
+  EXPECT_NE(answer.error().text.find("its process is gone"), std::string::npos)
+      << answer.error().text;
 }
 
 }  // namespace

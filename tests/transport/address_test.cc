@@ -6,7 +6,8 @@ namespace gyre {
 namespace {
 
 TEST(Address, text_reads_back_as_the_same_address) {
-  for (const char* text : {"10.0.0.7:4021", "127.0.0.1:1", "[fd00::1]:65535", "[::1]:80", "0.0.0.0:0"}) {
+  for (const char* text :
+       {"10.0.0.7:4021", "127.0.0.1:1", "[fd00::1]:65535", "[::1]:80", "0.0.0.0:0"}) {
     const auto address = Address::parse(text);
     ASSERT_TRUE(address) << text;
     EXPECT_EQ(address->text(), text);
@@ -27,8 +28,9 @@ TEST(Address, scope_is_a_name_or_an_index) {
 }
 
 TEST(Address, nonsense_is_refused) {
-  for (const char* text : {"", ":", "10.0.0.7:", "10.0.0.7:65536", "10.0.0.7:-1", "10.0.0.7:8x", "10.0.0:1",
-                           "[fd00::1]", "[fd00::1", "[fd00::1]4", "host:80", "fd00::1::2", "http://1.2.3.4:5"})
+  for (const char* text :
+       {"", ":", "10.0.0.7:", "10.0.0.7:65536", "10.0.0.7:-1", "10.0.0.7:8x", "10.0.0:1",
+        "[fd00::1]", "[fd00::1", "[fd00::1]4", "host:80", "fd00::1::2", "http://1.2.3.4:5"})
     EXPECT_FALSE(Address::parse(text)) << text;
   EXPECT_FALSE(Address::from_wire(WireAddress{}));
   EXPECT_FALSE(Address::from_wire(WireAddress{.family = 5}));

@@ -120,8 +120,9 @@ TEST(Handshake, other_version_is_named_with_ours) {
 }
 
 TEST(Handshake, strangers_are_dropped_at_their_first_wrong_bytes) {
-  for (const std::string& garbage : {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("\x7f\xff\xff\xff\x7f\xff\xff\xff"),
-                                    std::string(4096, '\0'), std::string("gyr\0\x01\0\0\0", 8)}) {
+  for (const std::string& garbage :
+       {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("\x7f\xff\xff\xff\x7f\xff\xff\xff"),
+        std::string(4096, '\0'), std::string("gyr\0\x01\0\0\0", 8)}) {
     Ends ends = socket_pair();
     auto far = Handshake::answer(std::move(ends.far), key_of('a'), hello_of(5));
     ASSERT_TRUE(ends.near.send_all(std::as_bytes(std::span(garbage)), within(5_s)));

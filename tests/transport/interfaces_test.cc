@@ -6,7 +6,8 @@ namespace gyre {
 namespace {
 
 // "eth0 10.0.0.1/24", with flags after it: down, veth, bridge, lo.
-InterfaceAddress interface(const std::string& name, const std::string& cidr, const std::string& flags = "") {
+InterfaceAddress interface(const std::string& name, const std::string& cidr,
+                           const std::string& flags = "") {
   InterfaceAddress out;
   out.name = name;
   out.up = flags.find("down") == std::string::npos;
@@ -43,15 +44,30 @@ struct Case {
 
 TEST(Interfaces, the_best_address_is_chosen) {
   const Case cases[] = {
-      {"route beats order", {kDocker, kLink, kVeth, kEth}, root_at("10.0.0.9", "10.0.0.1"), "10.0.0.1"},
-      {"route through a bridge is a route", {kEth, kDocker}, root_at("172.17.0.9", "172.17.0.1"), "172.17.0.1"},
-      {"subnet where the route's source is none of ours", {kEth, kVeth}, root_at("10.1.0.9", "10.9.9.9"), "10.1.0.1"},
-      {"device before veth before bridge before link-local", {kLink, kDocker, kVeth, kEth}, {}, "10.0.0.1"},
+      {"route beats order",
+       {kDocker, kLink, kVeth, kEth},
+       root_at("10.0.0.9", "10.0.0.1"),
+       "10.0.0.1"},
+      {"route through a bridge is a route",
+       {kEth, kDocker},
+       root_at("172.17.0.9", "172.17.0.1"),
+       "172.17.0.1"},
+      {"subnet where the route's source is none of ours",
+       {kEth, kVeth},
+       root_at("10.1.0.9", "10.9.9.9"),
+       "10.1.0.1"},
+      {"device before veth before bridge before link-local",
+       {kLink, kDocker, kVeth, kEth},
+       {},
+       "10.0.0.1"},
       {"veth before bridge", {kLink, kDocker, kVeth}, {}, "10.1.0.1"},
       {"bridge before link-local", {kLink, kDocker}, {}, "172.17.0.1"},
       {"link-local before loopback", {kLo, kLink}, {}, "169.254.3.1"},
       {"loopback where nothing else is", {kLo, kDown, kBare}, {}, "127.0.0.1"},
-      {"loopback when the root is there", {kEth, kLo}, root_at("127.0.0.1", "127.0.0.1"), "127.0.0.1"},
+      {"loopback when the root is there",
+       {kEth, kLo},
+       root_at("127.0.0.1", "127.0.0.1"),
+       "127.0.0.1"},
       {"root's family", {kEth, kEth6}, root_at("fd00::9", "fd00::1"), "fd00::1"},
       {"down and bare never", {kDown, kBare, kVeth}, root_at("10.2.0.9", "10.2.0.1"), "10.1.0.1"},
       {"IPv6 loopback", {kLo, kLo6, kEth6}, root_at("::1", "::1"), "::1"},
@@ -82,7 +98,8 @@ TEST(Interfaces, lists_choose_by_prefix_by_name_and_by_exclusion) {
 }
 
 TEST(Interfaces, list_that_matches_nothing_names_variable_value_and_what_exists) {
-  const auto ranking = rank_interfaces(std::vector{kLo, kEth, kDocker}, *parse_interface_filter("nosuch0", ""), {});
+  const auto ranking =
+      rank_interfaces(std::vector{kLo, kEth, kDocker}, *parse_interface_filter("nosuch0", ""), {});
   ASSERT_FALSE(ranking);
   EXPECT_EQ(ranking.error().code, Code::invalid_usage);
   EXPECT_EQ(ranking.error().text,
@@ -103,15 +120,18 @@ TEST(Interfaces, malformed_lists_are_refused) {
 TEST(Interfaces, missing_family_names_the_root_and_the_family) {
   const auto ranking = rank_interfaces(std::vector{kLo, kEth}, {}, root_at("fd00::9", "fd00::1"));
   ASSERT_FALSE(ranking);
-  EXPECT_NE(ranking.error().text.find("[fd00::9]:0 is IPv6, and this host has no usable IPv6 address"),
-            std::string::npos)
+  EXPECT_NE(
+      ranking.error().text.find("[fd00::9]:0 is IPv6, and this host has no usable IPv6 address"),
+      std::string::npos)
       << ranking.error().text;
 }
 
 TEST(Interfaces, interface_without_an_address_says_so) {
-  const auto ranking = rank_interfaces(std::vector{kLo, kEth, kBare}, *parse_interface_filter("eth3", ""), {});
+  const auto ranking =
+      rank_interfaces(std::vector{kLo, kEth, kBare}, *parse_interface_filter("eth3", ""), {});
   ASSERT_FALSE(ranking);
-  EXPECT_NE(ranking.error().text.find("eth3  has no address"), std::string::npos) << ranking.error().text;
+  EXPECT_NE(ranking.error().text.find("eth3  has no address"), std::string::npos)
+      << ranking.error().text;
 }
 
 TEST(Interfaces, this_host_has_loopback) {

@@ -40,7 +40,8 @@ TEST(Socket, whole_messages_cross_even_when_buffers_are_smaller) {
   for (const Address& at : {loopback(), Address::abstract_unix("gyre-test-whole")}) {
     Pair pair = connected(at);
     std::vector<std::byte> sent(8 << 20), got(sent.size());
-    for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<std::byte>(i * 2654435761u >> 13);
+    for (std::size_t i = 0; i < sent.size(); ++i)
+      sent[i] = static_cast<std::byte>(i * 2654435761u >> 13);
     std::thread sender([&] { EXPECT_TRUE(pair.near.send_all(sent, within(20_s))); });
     EXPECT_TRUE(pair.far.recv_all(got, within(20_s)));
     sender.join();
@@ -54,7 +55,8 @@ TEST(Socket, silence_ends_at_the_deadline) {
   const Status status = pair.near.recv_all({&one, 1}, within(30_ms));
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Code::timeout);
-  EXPECT_NE(status.error().text.find(pair.near.remote().text()), std::string::npos) << status.error().text;
+  EXPECT_NE(status.error().text.find(pair.near.remote().text()), std::string::npos)
+      << status.error().text;
 }
 
 TEST(Socket, a_full_pipe_ends_at_the_deadline) {
@@ -73,7 +75,8 @@ TEST(Socket, abort_word_ends_a_wait_without_limit) {
   std::thread waiter([&] {
     std::byte one;
     waiting = true;
-    if (Status status = pair.near.recv_all({&one, 1}, {kNever, &abort}); !status) code = status.error().code;
+    if (Status status = pair.near.recv_all({&one, 1}, {kNever, &abort}); !status)
+      code = status.error().code;
   });
   while (!waiting) std::this_thread::yield();
   abort = true;
@@ -193,19 +196,19 @@ int in_child(const std::function<bool()>& body) {
 
 TEST(Socket, soft_file_limit_is_raised_and_the_hard_one_named) {
   EXPECT_EQ(0, in_child([] {
-    rlimit limit{12, 24};
-    if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
-    Listener door = *Listener::open(loopback());
-    std::vector<Socket> sockets;
-    for (int i = 0; i < 30; ++i) {
-      auto socket = Socket::start(door.local());
-      if (!socket)
-        return i > 12 && socket.error().text.find("24") != std::string::npos &&
-               socket.error().text.find("RLIMIT_NOFILE") != std::string::npos;
-      sockets.push_back(*std::move(socket));
-    }
-    return false;
-  }));
+              rlimit limit{12, 24};
+              if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+              Listener door = *Listener::open(loopback());
+              std::vector<Socket> sockets;
+              for (int i = 0; i < 30; ++i) {
+                auto socket = Socket::start(door.local());
+                if (!socket)
+                  return i > 12 && socket.error().text.find("24") != std::string::npos &&
+                         socket.error().text.find("RLIMIT_NOFILE") != std::string::npos;
+                sockets.push_back(*std::move(socket));
+              }
+              return false;
+            }));
 }
 
 }  // namespace
