@@ -17,8 +17,7 @@ struct TunerQuery {
   std::uint64_t bytes = 0;     // the buffer, or a rank's block; of V-collectives the largest block
   bool windows = false;        // every rank's buffers can be reached by every other
   bool deterministic = false;  // the result hangs on the ranks' values alone
-  bool premultiplied =
-      false;  // inputs must pass through their own rank: peers cannot read them raw
+  bool premultiplied = false;  // peers must not read inputs, which their ranks scale first
   std::optional<Algorithm> wish;  // by name, instead of by cost
 };
 
