@@ -31,6 +31,7 @@ constexpr std::size_t kOpeningBytes = sizeof(Opening);
 constexpr std::size_t kProofBytes = sizeof(Key);
 constexpr std::size_t kReplyBytes = kOpeningBytes + kProofBytes;
 constexpr std::size_t kPrefixBytes = 8;
+constexpr std::size_t kDoneBytes = 1;
 
 void ensure_sodium() {
   [[maybe_unused]] static const int ready = sodium_init();  // safe to call again from any thread
@@ -196,8 +197,12 @@ Status Handshake::advance_dialer(bool& blocked) {
       stage_ = Stage::send_proof;
       return {};
     }
-    default:
+    case Stage::send_proof:
       GYRE_TRY(move_bytes(true, kProofBytes, blocked));
+      if (!blocked) stage_ = Stage::recv_done;
+      return {};
+    default:
+      GYRE_TRY(move_bytes(false, kDoneBytes, blocked));
       if (!blocked) finish_with(reply_);
       return {};
   }
@@ -220,7 +225,7 @@ Status Handshake::advance_answerer(bool& blocked) {
       GYRE_TRY(move_bytes(true, kReplyBytes, blocked));
       if (!blocked) stage_ = Stage::recv_proof;
       return {};
-    default: {
+    case Stage::recv_proof: {
       GYRE_TRY(move_bytes(false, kProofBytes, blocked));
       if (blocked) return {};
       const Key expected = proof(true);
@@ -228,9 +233,13 @@ Status Handshake::advance_answerer(bool& blocked) {
         return error(Code::invalid_usage,
                      "{} belongs to another job: it does not know this job's secret",
                      socket_.remote().text());
-      finish_with(opening_);
+      stage_ = Stage::send_done;
       return {};
     }
+    default:
+      GYRE_TRY(move_bytes(true, kDoneBytes, blocked));
+      if (!blocked) finish_with(opening_);
+      return {};
   }
 }
 

@@ -5,6 +5,7 @@
 //   dialer -> answerer  Opening {magic, version, nonce, hello}
 //   answerer -> dialer  Reply   {magic, version, nonce, hello, proof}   keyed hash over all of it
 //   dialer -> answerer  Proof   {proof}                                 same, other role
+//   answerer -> dialer  one byte: a dialer that is done knows that the answerer is
 //
 // Frames have fixed sizes, so no length field of a stranger is ever obeyed.
 #pragma once
@@ -77,9 +78,11 @@ class Handshake {
     send_opening,
     recv_reply,
     send_proof,
+    recv_done,
     recv_opening,
     send_reply,
-    recv_proof
+    recv_proof,
+    send_done
   };
 
   Handshake(Socket socket, const Key& key, const Hello& mine, bool dialer);

@@ -246,8 +246,10 @@ Status Bootstrap::State::meet() {
     }
     const auto answers = GYRE_TRY(recv_answers(roots, until));
     if (Status tree_stands = connect_tree(roots, answers); !tree_stands) {
-      // An alarm means that a root has the reason.
-      if (tree_stands.error().code == Code::remote) (void)GYRE_TRY(recv_answers(roots, until));
+      // A root that called it off has the reason.
+      const bool called_off = std::any_of(roots.begin(), roots.end(),
+                                          [](const RootCall& root) { return root.has_news(); });
+      if (called_off) (void)GYRE_TRY(recv_answers(roots, until));
       return tree_stands;
     }
     for (RootCall& root : roots) root.send_ready();

@@ -56,8 +56,7 @@ void RollCall::add(const Join& join, std::uint32_t protocol) {
                          who(other), other.blocks, other.block, who(join), join.blocks,
                          join.block));
   }
-  const auto callers = tree_.callers(block_);
-  if (std::find(callers.begin(), callers.end(), join.rank) == callers.end())
+  if (!tree_.calls(join.rank, block_))
     return judge(
         error(Code::invalid_usage, "{} came to root {}, which is not its own", who(join), block_));
   const auto [found, fresh] = joins_.emplace(join.rank, join);

@@ -22,15 +22,20 @@ namespace {
 constexpr Nanos kStrangerLimit = 2_s;
 constexpr std::size_t kStrangersMax = 1024;
 
-// One caller, from accept to its answer.
-struct Caller {
-  std::optional<Handshake> handshake;  // until it is through
-  Nanos since = 0;
+// A connection that has not yet proven to know the secret.
+struct Stranger {
+  Handshake handshake;
+  Nanos since;
+};
+
+// A rank of this job, or a process that can say which it is.
+struct Member {
   Socket socket;
   std::uint16_t protocol = 0;
   std::optional<Join> join;
   std::array<std::byte, std::max(sizeof(Join), sizeof(Word))> frame{};  // a Join, later a Word
   std::size_t frame_got = 0;
+  bool readable = true;
 };
 
 class Service {
@@ -40,11 +45,10 @@ class Service {
 
   // Until every rank is answered or `wake` is written.
   void run() {
-    while (!done_) {
-      if (!wait()) return;
-      accept_callers();
-      for (auto one = callers_.begin(); one != callers_.end();)
-        one = serve(*one) ? std::next(one) : callers_.erase(one);
+    while (!done_ && wait()) {
+      accept_strangers();
+      std::erase_if(strangers_, [this](Stranger& one) { return greet(one); });
+      std::erase_if(members_, [this](Member& one) { return one.readable && !hear(one); });
       roll_.check_patience(now_ns());
       if (roll_.verdict())
         tell_verdict();
@@ -60,66 +64,60 @@ class Service {
   bool wait() {
     std::vector<pollfd> entries{{wake_, POLLIN, 0}};
     Nanos due = roll_.verdict() ? kNever : roll_.deadline();
-    if (strangers() < kStrangersMax)
-      for (const Listener& door : doors_) entries.push_back({door.fd(), POLLIN, 0});
-    for (const Caller& one : callers_) {
-      if (one.handshake)
-        entries.push_back({one.handshake->fd(), one.handshake->poll_events(), 0});
-      else
-        entries.push_back({one.socket.fd(), POLLIN, 0});
-      if (!one.join) due = std::min(due, one.since + kStrangerLimit);
+    for (const Member& one : members_) entries.push_back({one.socket.fd(), POLLIN, 0});
+    for (const Stranger& one : strangers_) {
+      entries.push_back({one.handshake.fd(), one.handshake.poll_events(), 0});
+      due = std::min(due, one.since + kStrangerLimit);
     }
+    if (strangers_.size() < kStrangersMax)
+      for (const Listener& door : doors_) entries.push_back({door.fd(), POLLIN, 0});
     ::poll(entries.data(), entries.size(), poll_timeout_ms(due));
-    return entries[0].revents == 0;
+    auto entry = entries.begin();
+    const bool go_on = (entry++)->revents == 0;
+    for (Member& one : members_) one.readable = (entry++)->revents != 0;
+    return go_on;
   }
 
-  std::size_t strangers() const {
-    return static_cast<std::size_t>(std::count_if(
-        callers_.begin(), callers_.end(), [](const Caller& one) { return !one.join.has_value(); }));
-  }
-
-  void accept_callers() {
+  void accept_strangers() {
     for (Listener& door : doors_) {
-      while (strangers() < kStrangersMax) {
+      while (strangers_.size() < kStrangersMax) {
         auto accepted = door.accept();
         if (!accepted) {
           roll_.fail(accepted.take_error().context("serving as root"));
           break;
         }
         if (!*accepted) break;
-        Caller one;
-        one.handshake = Handshake::answer(**std::move(accepted), key_, Hello{Purpose::join});
-        one.since = now_ns();
-        callers_.push_back(std::move(one));
+        const Hello mine{Purpose::join};
+        strangers_.push_back({Handshake::answer(**std::move(accepted), key_, mine), now_ns()});
       }
     }
   }
 
-  // False when the caller is to be let go.
-  bool serve(Caller& one) {
-    if (one.handshake && !greet(one)) return false;
-    if (!one.handshake && !hear(one)) return false;
-    if (one.join || now_ns() - one.since <= kStrangerLimit) return true;
-    drop_stranger(one, "no word in time");
-    return false;
-  }
-
-  bool greet(Caller& one) {
-    const Handshake::State state = one.handshake->step();
-    if (state == Handshake::State::failed) {
-      drop_stranger(one, one.handshake->take_error().text);
-      return false;
+  // True when it is no stranger any more: known, or dropped.
+  bool greet(Stranger& one) {
+    const Handshake::State state = one.handshake.step();
+    if (state == Handshake::State::done) {
+      Member member;
+      member.protocol = one.handshake.peer().protocol;
+      const bool joins = one.handshake.peer().purpose == Purpose::join;
+      member.socket = one.handshake.take_socket();
+      if (joins) members_.push_back(std::move(member));
+      return true;
     }
-    if (state != Handshake::State::done) return true;
-    if (one.handshake->peer().purpose != Purpose::join) return false;
-    one.protocol = one.handshake->peer().protocol;
-    one.socket = one.handshake->take_socket();
-    one.handshake.reset();
+    std::string why = "no handshake in time";
+    if (state == Handshake::State::failed)
+      why = one.handshake.take_error().text;
+    else if (now_ns() - one.since <= kStrangerLimit)
+      return false;
+    const std::string from = one.handshake.socket().remote().host_text();
+    if (log_first("stranger at root " + from))
+      GYRE_LOG(warn, "root dropped a stranger: {} (further ones from {} are not logged)", why,
+               from);
     return true;
   }
 
-  // Reads the Join, afterwards the Word.
-  bool hear(Caller& one) {
+  // Reads the Join, afterwards the Word. False when the member is to be let go.
+  bool hear(Member& one) {
     const std::size_t frame_bytes = one.join ? sizeof(Word) : sizeof(Join);
     auto got = one.socket.recv_some(std::span(one.frame).first(frame_bytes).subspan(one.frame_got));
     if (!got) return depart(one, {});
@@ -129,7 +127,7 @@ class Service {
     return one.join ? hear_word(one) : hear_join(one);
   }
 
-  bool hear_join(Caller& one) {
+  bool hear_join(Member& one) {
     Join join;
     std::memcpy(static_cast<void*>(&join), one.frame.data(), sizeof join);
     const auto card = unpack_card(std::as_bytes(std::span(&join.card, 1)));
@@ -140,7 +138,7 @@ class Service {
     return true;
   }
 
-  bool hear_word(Caller& one) {
+  bool hear_word(Member& one) {
     Word word;
     std::memcpy(&word, one.frame.data(), sizeof word);
     if (word.code != 0) return depart(one, get_text(word.text));
@@ -148,7 +146,7 @@ class Service {
     return true;
   }
 
-  bool depart(Caller& one, const std::string& reason) {
+  bool depart(Member& one, const std::string& reason) {
     if (one.join) {
       roll_.left(one.join->rank, reason);
       ++settled_;
@@ -156,23 +154,15 @@ class Service {
     return false;
   }
 
-  void drop_stranger(const Caller& one, const std::string& why) {
-    const Socket& socket = one.handshake ? one.handshake->socket() : one.socket;
-    const std::string from = socket.remote().host_text();
-    if (log_first("stranger at root " + from))
-      GYRE_LOG(warn, "root dropped a stranger: {} (further ones from {} are not logged)", why,
-               from);
-  }
-
   void tell_parents() {
     // Before any rank can go on: the next job may want this very port.
     doors_.clear();
-    for (Caller& one : callers_)
+    for (Member& one : members_)
       if (one.join) tell(one, roll_.answer_for(one.join->rank));
   }
 
   void tell_tree_stands() {
-    for (Caller& one : callers_)
+    for (Member& one : members_)
       if (one.join) tell(one, Answer{});
     done_ = true;
   }
@@ -184,20 +174,20 @@ class Service {
     answer.code = static_cast<int>(why.code);
     answer.culprit = why.rank;
     put_text(answer.text, why.text);
-    for (auto one = callers_.begin(); one != callers_.end();) {
+    for (auto one = members_.begin(); one != members_.end();) {
       if (!one->join) {
         ++one;
         continue;
       }
       tell(*one, answer);
       ++settled_;
-      one = callers_.erase(one);
+      one = members_.erase(one);
     }
     done_ = roll_.expected() > 0 && settled_ >= roll_.expected();
   }
 
   // An answer is far smaller than an empty socket's buffer: what does not go at once never will.
-  static void tell(Caller& one, const Answer& answer) {
+  static void tell(Member& one, const Answer& answer) {
     auto sent = one.socket.send_some(std::as_bytes(std::span(&answer, 1)));
     if (!sent || *sent != sizeof answer)
       GYRE_LOG(info, "root could not answer rank {}", one.join->rank);
@@ -207,7 +197,8 @@ class Service {
   const Key key_;
   const int wake_;
   RollCall roll_;
-  std::list<Caller> callers_;
+  std::list<Stranger> strangers_;
+  std::list<Member> members_;
   std::size_t settled_ = 0;  // ranks that know of the failure, or caused it
   bool done_ = false;
 };

@@ -88,6 +88,11 @@ void RootCall::send_word(const Word& word) {
   (void)socket_.send_some(std::as_bytes(std::span(&word, 1)));
 }
 
+bool RootCall::has_news() const {
+  pollfd entry{fd(), POLLIN, 0};
+  return ::poll(&entry, 1, 0) > 0;
+}
+
 Result<Answer> RootCall::recv_answer(const Until& until) {
   Answer answer;
   if (Status status = socket_.recv_all(std::as_writable_bytes(std::span(&answer, 1)), until);

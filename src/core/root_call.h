@@ -25,6 +25,8 @@ class RootCall {
   // told is gone, and recv_answer says so.
   void send_ready();
   void send_failure(const Error& why);
+  // True when something waits to be read: an answer, or the root's end.
+  bool has_news() const;
   // Fails: what the root says the job failed of; remote when the root is gone.
   Result<Answer> recv_answer(const Until& until);
 

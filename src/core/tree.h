@@ -18,7 +18,10 @@ struct Tree {
   std::vector<int> children(int rank) const;
   int depth(int rank) const;   // edges to rank 0
   int height(int rank) const;  // edges to the deepest rank below
-  // The ranks that come to a block's root: the block, and at block 0 the other blocks' leaders too.
+  // Whether a rank comes to a block's root: the block does, and at block 0 the other leaders too.
+  bool calls(int rank, int block) const {
+    return block_of(rank) == block || (block == 0 && leads(rank));
+  }
   std::vector<int> callers(int block) const;
 };
 

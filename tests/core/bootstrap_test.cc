@@ -150,6 +150,18 @@ TEST(Bootstrap, a_killed_process_is_named_by_all_the_others) {
   }
 }
 
+TEST(Bootstrap, sixty_four_processes_meet) {
+  constexpr int kSize = 64;
+  const auto id = start_job();
+  std::vector<Process> ranks;
+  for (int rank = 0; rank < kSize; ++rank)
+    ranks.emplace_back([&, rank]() -> std::string {
+      auto boot = Bootstrap::join(options_for({*id}, rank, kSize));
+      return boot ? text_of(gathers_right(*boot, "cards")) : boot.error().text;
+    });
+  for (Process& rank : ranks) EXPECT_EQ(rank.answer(), "ok");
+}
+
 TEST(Bootstrap, a_silent_rank_is_named_in_the_time_out) {
   constexpr int kSize = 8;
   const auto id = start_job();

@@ -2,6 +2,7 @@
 // them.
 #pragma once
 
+#include "base/clock.h"
 #include "base/unique.h"
 
 #include <fcntl.h>
@@ -41,6 +42,14 @@ class Namespace {
     int status = 1;
     ::waitpid(child, &status, 0);
     return status == 0;
+  }
+
+  // Until the line succeeds: the kernel does some things a little after it was asked.
+  bool eventually(const std::string& line) const {
+    const Nanos deadline = deadline_in(20_s);
+    while (!run(line))
+      if (now_ns() > deadline) return false;
+    return true;
   }
 
   // How `ip` names it.

@@ -98,8 +98,10 @@ TEST_F(Networks, ipv6_link_local_alone_works_though_scopes_differ) {
   // One interface more on one side, so that the same link has different numbers.
   ASSERT_TRUE(a_.run("ip link add spare type bridge"));
   ASSERT_TRUE(connect(a_, "eth", b_, "eth"));
+  for (const Namespace* host : {&a_, &b_})
+    ASSERT_TRUE(host->eventually("ip -6 addr show dev eth | grep -q fe80"));
   const Texts found = addresses_of({&a_, &b_, &a_});
-  ASSERT_EQ(found.size(), 3u) << found.back();
+  ASSERT_EQ(found.size(), 3u) << fmt::format("{}", fmt::join(found, "\n"));
   for (const std::string& one : found) EXPECT_EQ(one.rfind("fe80::", 0), 0u) << one;
 }
 

@@ -7,6 +7,7 @@
 #include <poll.h>
 
 #include <atomic>
+#include <functional>
 #include <string_view>
 #include <thread>
 
@@ -126,6 +127,50 @@ TEST(Root, a_rank_that_leaves_early_fails_the_others_at_once) {
   EXPECT_EQ(end.error().rank, 1);
   EXPECT_NE(text_of(end).find("failed while the ranks met: its connection closed"),
             std::string::npos);
+}
+
+// A rank by hand: joins, learns its parent, and then ends by `end`.
+Result<Answer> join_by_hand(const JobId& id, const std::function<void(RootCall&)>& end) {
+  auto call = GYRE_TRY(RootCall::open(id, {.purpose = Purpose::join}, within(10_s)));
+  const auto door = GYRE_TRY(Doorway::open(id.key(), Address::v4({127, 0, 0, 1}, 0)));
+  Join mine;
+  mine.rank = 1;
+  mine.size = 3;
+  mine.blocks = 1;
+  mine.patience_ns = kNever;
+  mine.protocol = kProtocolVersion;
+  mine.card = door->card();
+  GYRE_TRY(call.send_join(mine, within(10_s)));
+  Answer answer = GYRE_TRY(call.recv_answer(within(10_s)));
+  end(call);
+  return answer;
+}
+
+TEST(Root, a_rank_that_fails_while_the_tree_is_built_is_named_with_its_reason) {
+  const std::pair<std::function<void(RootCall&)>, const char*> cases[] = {
+      {[](RootCall&) {}, "its connection closed"},
+      {[](RootCall& call) { call.send_failure(error(Code::system, "no memory left")); },
+       "no memory left"}};
+  for (const auto& [end, reason] : cases) {
+    const auto root = root_on_loopback();
+    std::atomic<bool> told{false};
+    const auto ends = as_ranks(3, [&](int rank) -> Status {
+      if (rank != 1)
+        return join(root->id(), rank, 3, 0);  // no deadline: the news alone must end it
+      const Answer answer = GYRE_TRY(join_by_hand(root->id(), end));
+      told = answer.parent_rank == 0;
+      return {};
+    });
+    EXPECT_TRUE(told);
+    for (const int rank : {0, 2}) {
+      const Status& status = ends[static_cast<std::size_t>(rank)];
+      ASSERT_FALSE(status);
+      EXPECT_EQ(status.error().rank, 1);
+      EXPECT_NE(text_of(status).find(std::string("failed while the ranks met: ") + reason),
+                std::string::npos)
+          << text_of(status);
+    }
+  }
 }
 
 // Connects and sends; true when the root closes the connection before the deadline.
