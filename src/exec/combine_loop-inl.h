@@ -79,13 +79,8 @@ class Loop {
 
  public:
   Loop(const CombineArgs& args, std::size_t count) : args_(args), count_(count) {
-    if constexpr (kExtra == Extra::scale_sources) {
-      for (int s = 0; s < args.source_count; ++s) {
-        T bits{1};
-        if (args.scales[s]) std::memcpy(&bits, args.scales[s], sizeof(bits));
-        scales_[s] = args.scales[s] ? Form::scalar(bits) : Scalar{1};
-      }
-    }
+    if constexpr (kExtra == Extra::scale_sources)
+      for (int s = 0; s < args.source_count; ++s) scales_[s] = scalar_at(args.scales[s]);
   }
 
   void run() {
@@ -101,6 +96,13 @@ class Loop {
   }
 
  private:
+  static Scalar scalar_at(const void* at) {
+    if (!at) return Scalar{1};
+    T bits;
+    std::memcpy(&bits, at, sizeof(bits));
+    return Form::scalar(bits);
+  }
+
   // Brings the first target to a register's boundary.
   std::size_t run_to_boundary() {
     const std::size_t register_bytes = hn::Lanes(D()) * sizeof(T);
@@ -133,12 +135,17 @@ class Loop {
 
   template <int kRegisters, class Port>
   HWY_INLINE auto source(Port port, int s, std::size_t at) {
-    const auto values = get<kRegisters>(port, static_cast<const T*>(args_.sources[s]) + at);
-    if constexpr (kExtra == Extra::scale_sources) {
-      return map(Scale{scales_[s]}, values);
-    } else {
+    return get<kRegisters>(port, s, static_cast<const T*>(args_.sources[s]) + at);
+  }
+  // What a register of source `s` adds. A scaled element is rounded to its type first: peers get it
+  // through a slot, and its own rank must add the same bits as they do.
+  template <class Block>
+  HWY_INLINE Block operand(Block values, [[maybe_unused]] int s) const {
+    if constexpr (kExtra == Extra::scale_sources) values = map(Scale{scales_[s]}, values);
+    if constexpr (kExtra == Extra::scale_sources && !std::is_same_v<Scalar, T>)
+      return Form::decode(Form::encode(D(), plain_nan(values)));
+    else
       return values;
-    }
   }
 
   struct Scale {
@@ -150,13 +157,14 @@ class Loop {
   };
 
   template <int kRegisters, class Port>
-  static HWY_INLINE auto get(Port port, const T* from) {
+  HWY_INLINE auto get(Port port, int s, const T* from) const {
     if constexpr (kRegisters == 1) {
-      return Form::decode(port.load(D(), from));
+      return operand(Form::decode(port.load(D(), from)), s);
     } else {
       constexpr int kHalf = kRegisters / 2;
-      using Block = decltype(get<kHalf>(port, from));
-      return Two<Block>{get<kHalf>(port, from), get<kHalf>(port, from + kHalf * hn::Lanes(D()))};
+      using Block = decltype(get<kHalf>(port, s, from));
+      return Two<Block>{get<kHalf>(port, s, from),
+                        get<kHalf>(port, s, from + kHalf * hn::Lanes(D()))};
     }
   }
   template <int kRegisters, class Port, class Block>

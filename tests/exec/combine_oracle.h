@@ -128,7 +128,7 @@ inline Bytes expected(const Request& request, const std::vector<Bytes>& sources)
       const auto source = [&](std::size_t s) {
         const auto value = read(&sources[s][at]);
         if (request.scales.empty() || !request.scales[s]) return value;
-        return reduced(Op::prod, value, read(request.scales[s]));
+        return widened(narrowed<T>(reduced(Op::prod, value, read(request.scales[s]))));
       };
       auto sum = source(0);
       for (std::size_t s = 1; s < sources.size(); ++s) sum = reduced(request.op, sum, source(s));
