@@ -43,15 +43,17 @@ TEST_P(JoinSizes, all_ranks_hear_all_ranks) {
 INSTANTIATE_TEST_SUITE_P(Bootstrap, JoinSizes, testing::Values(1, 2, 3, 5, 8, 17, 64));
 
 TEST(Bootstrap, several_roots_serve_blocks_of_ranks) {
-  for (const auto& [size, roots] :
-       {std::pair{2, 2}, std::pair{5, 3}, std::pair{16, 4}, std::pair{33, 5}}) {
+  struct Shape {
+    int size, roots;
+  };
+  for (const Shape shape : {Shape{2, 2}, Shape{5, 3}, Shape{16, 4}, Shape{33, 5}}) {
     std::vector<JobId> ids;
-    for (int i = 0; i < roots; ++i) ids.push_back(*start_job());
-    for (const Status& end : as_ranks(size, [&](int rank) -> Status {
-           Bootstrap boot = GYRE_TRY(Bootstrap::join(options_for(ids, rank, size)));
+    for (int i = 0; i < shape.roots; ++i) ids.push_back(*start_job());
+    for (const Status& end : as_ranks(shape.size, [&](int rank) -> Status {
+           Bootstrap boot = GYRE_TRY(Bootstrap::join(options_for(ids, rank, shape.size)));
            return gathers_right(boot, "cards");
          }))
-      EXPECT_TRUE(end) << size << " ranks, " << roots << " roots: " << text_of(end);
+      EXPECT_TRUE(end) << shape.size << " ranks, " << shape.roots << " roots: " << text_of(end);
   }
 }
 

@@ -147,17 +147,21 @@ Result<Answer> join_by_hand(const JobId& id, const std::function<void(RootCall&)
 }
 
 TEST(Root, a_rank_that_fails_while_the_tree_is_built_is_named_with_its_reason) {
-  const std::pair<std::function<void(RootCall&)>, const char*> cases[] = {
+  struct Case {
+    std::function<void(RootCall&)> end;
+    const char* reason;
+  };
+  const Case cases[] = {
       {[](RootCall&) {}, "its connection closed"},
       {[](RootCall& call) { call.send_failure(error(Code::system, "no memory left")); },
        "no memory left"}};
-  for (const auto& [end, reason] : cases) {
+  for (const Case& one : cases) {
     const auto root = root_on_loopback();
     std::atomic<bool> told{false};
     const auto ends = as_ranks(3, [&](int rank) -> Status {
       if (rank != 1)
         return join(root->id(), rank, 3, 0);  // no deadline: the news alone must end it
-      const Answer answer = GYRE_TRY(join_by_hand(root->id(), end));
+      const Answer answer = GYRE_TRY(join_by_hand(root->id(), one.end));
       told = answer.parent_rank == 0;
       return {};
     });
@@ -166,7 +170,7 @@ TEST(Root, a_rank_that_fails_while_the_tree_is_built_is_named_with_its_reason) {
       const Status& status = ends[static_cast<std::size_t>(rank)];
       ASSERT_FALSE(status);
       EXPECT_EQ(status.error().rank, 1);
-      EXPECT_NE(text_of(status).find(std::string("failed while the ranks met: ") + reason),
+      EXPECT_NE(text_of(status).find(std::string("failed while the ranks met: ") + one.reason),
                 std::string::npos)
           << text_of(status);
     }

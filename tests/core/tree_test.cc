@@ -13,7 +13,7 @@ TEST(Tree, spans_all_ranks_with_few_neighbours) {
   for (int size = 1; size <= 70; ++size) {
     for (int blocks = 1; blocks <= size; ++blocks) {
       const Tree tree{size, blocks};
-      const int log = std::bit_width(static_cast<unsigned>(size));
+      const int log = static_cast<int>(std::bit_width(static_cast<unsigned>(size)));
       std::vector<int> times_child(static_cast<std::size_t>(size), 0);
       for (int rank = 0; rank < size; ++rank) {
         const auto children = tree.children(rank);
