@@ -51,7 +51,7 @@ constexpr Entry kCatalog[] = {
     {C::all_reduce, halving, kFifos, kAnyOrder, 2, any_shape, algo::halving_all_reduce},
     {C::all_reduce, circulant, kFifos, kAnyOrder, 2, any_shape, algo::circulant_all_reduce},
     {C::all_reduce, one_shot, kFifos, kRankOrder, 1, direct_shape, algo::one_shot_all_reduce},
-    {C::all_reduce, two_shot, kFifos, kRankOrder, 2, direct_shape, algo::two_shot_all_reduce},
+    {C::all_reduce, two_shot, kFifos, kRankOrder, 1, direct_shape, algo::two_shot_all_reduce},
     {C::all_reduce, window_push, kWindows, kRankOrder, 1, window_shape, algo::push_all_reduce},
     {C::all_reduce, window_pull, kWindows, kRankOrder, 1, window_shape, algo::pull_all_reduce},
     {C::all_reduce, hierarchical, kFifos, kAnyOrder, 2, host_shape, algo::hierarchical_all_reduce},

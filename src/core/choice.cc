@@ -103,7 +103,8 @@ Choice Chooser::large(const Request& request, const Reach& reached) const {
   }
   if (reach.mapped && valid(request.what, window_push, request.root))
     return {window_push, EdgeKind::bulk};
-  if (reach.pull && valid(request.what, window_pull, request.root))
+  // A reduction reads what it pulls once more from a bounce: copying through slots is as fast.
+  if (reach.pull && !reduces(request.what) && valid(request.what, window_pull, request.root))
     return {window_pull, EdgeKind::bulk};
   return {tuned(request, bytes, {}), EdgeKind::bulk};
 }

@@ -18,7 +18,10 @@ struct BufferCard {
 static_assert(sizeof(BufferCard) <= kInlineBytes);
 constexpr std::size_t kCardBytes = sizeof(BufferCard);
 
-// Mapped windows need no slots: chunks are only as small as a stop must be noticed between them.
+// From here on results are written around the caches: nothing of the beginning would still be there.
+constexpr std::size_t kStreamingBytes = 8 << 20;
+
+// Windows need no slots: chunks are only as small as a stop must be noticed between them.
 constexpr std::size_t kWindowChunkBytes = 4 << 20;
 
 // Ranks whose first exchange is with everyone, over the same small edges.
@@ -204,8 +207,10 @@ Status CollectiveTask::start_small() {
 Status CollectiveTask::start_main(const Choice& choice) {
   BoundPlan* plan = GYRE_TRY(comm_.plan(choice, request_->what, root()));
   const Entry* entry = find_entry(request_->what, choice.algorithm);
-  bind(*plan, choice.algorithm == Algorithm::window_push ? kWindowChunkBytes
-                                                         : comm_.mesh().shapes().slot_bytes);
+  bind(*plan, entry->needs_windows ? kWindowChunkBytes : comm_.mesh().shapes().slot_bytes);
+  work_.streaming = request_->send != request_->recv &&
+                    extents(*request_, comm_.rank(), comm_.size()).second *
+                            size_of(request_->type) >= kStreamingBytes;
   if (entry->needs_windows) work_.windows = agreement_->windows.data();
   if (request_->what == Collective::barrier) work_.loops_min = 1;
   runner_->start(work_);

@@ -70,10 +70,12 @@ void Runner::start(const Work& work) {
 
 Turn Runner::turn() {
   bool moved = false;
+  // Several lanes take a move each in turn: none runs slots ahead and out of the cache.
+  const bool alone = lanes_.size() == 1;
   for (LaneState& state : lanes_) {
     while (!state.done && turn_lane(state)) {
       moved = true;
-      if (failure_ && !work_.tolerant) return Turn::failed;
+      if (!alone || (failure_ && !work_.tolerant)) break;
     }
     if (failure_ && !work_.tolerant) return Turn::failed;
   }
@@ -138,16 +140,31 @@ bool Runner::run_move(const LaneState& state, const Move& move, const Operand* o
   return true;
 }
 
+// A move that pulls from peers goes piece by piece, each as large as a bounce buffer: the chunk of such
+// a plan is as long as its tokens are rare.
 void Runner::combine_chunk(const LaneState& state, const Move& move, const Operand* operands,
                            Extent extent) {
   const Operand* sources = operands + move.waits;
-  const Operand* targets = sources + move.sources;
+  int pulls = 0;
+  for (int i = 0; i < move.sources; ++i) pulls += is_peer(sources[i].place) && !mapped(sources[i]);
   // A lone pull lands where it is wanted, without a bounce.
-  if (move.sources == 1 && move.targets == 1 && is_peer(sources[0].place) && !mapped(sources[0])) {
+  if (pulls == 1 && move.sources == 1 && move.targets == 1) {
     pull(state, move, sources[0], extent,
-         target_pointer(state, move, targets[0], state.turn, extent));
+         target_pointer(state, move, sources[1], state.turn, extent));
     return;
   }
+  const std::uint64_t piece = pulls == 0 ? extent.count : chunk_bytes_ / elem_bytes_;
+  for (Extent part{extent.offset, 0}; part.offset < extent.offset + extent.count && !failure_;
+       part.offset += part.count) {
+    part.count = std::min(piece, extent.offset + extent.count - part.offset);
+    combine_piece(state, move, operands, part);
+  }
+}
+
+void Runner::combine_piece(const LaneState& state, const Move& move, const Operand* operands,
+                           Extent extent) {
+  const Operand* sources = operands + move.waits;
+  const Operand* targets = sources + move.sources;
   bool scaled = false;
   for (int i = 0; i < move.sources; ++i) {
     sources_[static_cast<std::size_t>(i)] = source_pointer(state, move, sources[i], extent, i);
@@ -159,6 +176,8 @@ void Runner::combine_chunk(const LaneState& state, const Move& move, const Opera
     targets_[static_cast<std::size_t>(i)] =
         target_pointer(state, move, targets[i], state.turn, extent);
   if (failure_) return;
+  bool to_slot = false;  // the peer reads it at once: it belongs in the cache
+  for (int i = 0; i < move.targets; ++i) to_slot |= targets[i].place == Place::fifo;
   const bool final = (move.flags & kFinal) != 0 && work_.op == Op::avg;  // sums need no last touch
   if (move.sources == 1 && move.targets == 1 && !scaled && !final && sources_[0] == targets_[0]) return;
   kernel_({.targets = targets_.data(),
@@ -171,7 +190,7 @@ void Runner::combine_chunk(const LaneState& state, const Move& move, const Opera
            .final = final,
            .avg_size = work_.ranks,
            .scales = scaled ? scales_.data() : nullptr,
-           .streaming = work_.streaming});
+           .streaming = work_.streaming && !to_slot});
 }
 
 // Bytes from a buffer's virtual base to this chunk.

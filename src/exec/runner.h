@@ -57,6 +57,8 @@ class Runner {
                      Extent extent);
   // Virtual base of a peer's buffer, or null where it must be pulled.
   const std::byte* mapped(const Operand& peer) const;
+  void combine_piece(const LaneState& state, const Move& move, const Operand* operands,
+                     Extent extent);
   void pull(const LaneState& state, const Move& move, const Operand& operand, Extent extent,
             std::byte* into);
   std::byte* target_pointer(const LaneState& state, const Move& move, const Operand& operand,
