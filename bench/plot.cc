@@ -168,8 +168,9 @@ std::string panel_svg(const Panel& panel, double left, const std::vector<std::st
 std::string legend_svg(const std::vector<std::string>& names, std::size_t columns) {
   std::string svg;
   for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::size_t line = i / columns;
     const double x = kLeft + kLegendColumn * static_cast<double>(i % columns);
-    const double y = kPanelHeight + 14 + kLegendLine * static_cast<double>(i / columns);
+    const double y = kPanelHeight + 14 + kLegendLine * static_cast<double>(line);
     svg += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"18\" height=\"4\" fill=\"{}\"/>\n",
                        x, y - 6, color_of(names, names[i]));
     svg += text_at(x + 25, y, "start", 13, names[i]);
@@ -183,8 +184,8 @@ std::string svg_text(const std::string& title, const std::vector<Panel>& panels)
   const double width = kPanelWidth * static_cast<double>(std::max<std::size_t>(1, panels.size()));
   const std::vector<std::string> names = names_of(panels);
   const auto columns = static_cast<std::size_t>((width - 20) / kLegendColumn);
-  const double height =
-      kPanelHeight + 16 + kLegendLine * static_cast<double>((names.size() + columns - 1) / columns);
+  const std::size_t lines = (names.size() + columns - 1) / columns;
+  const double height = kPanelHeight + 16 + kLegendLine * static_cast<double>(lines);
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"Helvetica, Arial, sans-serif\">\n"

@@ -62,7 +62,7 @@ class Member {
       // Nobody frees what a slower peer may still read.
       if (Problem p = position_.meeting->barrier()) return p;
     }
-    const Problem problem = problem_of(gyreCommDestroy(position_.comm), "gyreCommDestroy", nullptr);
+    Problem problem = problem_of(gyreCommDestroy(position_.comm), "gyreCommDestroy", nullptr);
     position_.comm = nullptr;
     return problem;
   }

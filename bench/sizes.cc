@@ -15,9 +15,9 @@ std::optional<std::size_t> parse_size(std::string_view text) {
     return std::nullopt;
   double unit = 1;
   if (!suffix.empty()) {
-    const std::size_t power = std::string_view("KMGT").find(suffix[0] & ~0x20);
+    const std::size_t power = std::string_view("KkMmGgTt").find(suffix[0]);
     if (suffix.size() > 1 || power == std::string_view::npos) return std::nullopt;
-    unit = std::ldexp(1.0, 10 * static_cast<int>(power + 1));
+    unit = std::ldexp(1.0, 10 * static_cast<int>(power / 2 + 1));
   }
   const double bytes = std::strtod(number.c_str(), nullptr) * unit;
   if (bytes > 1e15 || bytes != std::floor(bytes)) return std::nullopt;
