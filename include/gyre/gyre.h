@@ -102,14 +102,14 @@ typedef struct {
   unsigned int magic;
   unsigned int version;
   int blocking;          /**< 1 (default): calls return when done; 0: init may answer in-progress. */
-  int maxChannels;       /**< 1..32; default chosen by gyre. */
+  int maxChannels;       /**< Accepted for porting; host communicators have one channel. */
   int bufferBytes;       /**< Bytes of one FIFO slot; default GYRE_SLOT_BYTES. */
   int timeoutMs;         /**< Deadline of every operation; 0 never; default GYRE_TIMEOUT. */
   int initTimeoutMs;     /**< Deadline of init; 0 never; default GYRE_INIT_TIMEOUT. */
   int deterministic;     /**< 1: results depend on rank order alone; default GYRE_DETERMINISTIC. */
   int shrinkShare;       /**< Accepted for porting; no effect. */
   int splitShare;        /**< Accepted for porting; no effect. */
-  const char* netName;   /**< "shm", "tcp", or a plug-in's name; NULL: fastest that works. */
+  const char* netName;   /**< "auto", "shm" or "tcp"; NULL: GYRE_TRANSPORT; copied. */
   const char* commName;  /**< Shown in logs and status; copied. */
 } gyreConfig_t;
 

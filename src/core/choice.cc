@@ -26,6 +26,10 @@ Chooser::Chooser(const Layout& layout, bool deterministic)
     if (auto parsed = parse_algorithm(param_algo.get())) forced_ = *parsed;
 }
 
+std::int64_t Chooser::direct_ranks_max() { return param_direct_ranks_max.get(); }
+std::int64_t Chooser::pull_min() { return static_cast<std::int64_t>(param_pull_min.get().count); }
+std::string Chooser::algorithm_wish() { return param_algo.get(); }
+
 Status Chooser::check() const {
   if (param_algo.get() == "auto") return {};
   auto parsed = parse_algorithm(param_algo.get());
@@ -70,7 +74,7 @@ Choice Chooser::small(const Request& request) const {
   return {first_valid(request, {one_shot, two_shot, pairwise, doubling}), EdgeKind::small};
 }
 
-Algorithm Chooser::tuned(const Request& request, std::size_t bytes, const Reach& reach) const {
+Result<Algorithm> Chooser::tuned(const Request& request, std::size_t bytes, const Reach& reach) const {
   const bool windows = reach.mapped || reach.pull;
   const auto bucket = static_cast<std::uint32_t>(std::bit_width(bytes));
   const bool premultiplied = request.op == Op::premul_sum;
@@ -82,14 +86,13 @@ Algorithm Chooser::tuned(const Request& request, std::size_t bytes, const Reach&
   TunerQuery query{.collective = request.what, .bytes = std::uint64_t{1} << bucket,
                    .windows = windows, .deterministic = deterministic_,
                    .premultiplied = premultiplied};
-  auto answer = tuner_.choose(query);
-  const Algorithm algorithm =
-      answer ? answer->entry->algorithm : first_valid(request, {ring, pairwise, two_shot});
+  const TunerAnswer answer = GYRE_TRY(tuner_.choose(query));
+  const Algorithm algorithm = answer.entry->algorithm;
   known_.emplace(key, algorithm);
   return algorithm;
 }
 
-Choice Chooser::large(const Request& request, const Reach& reached) const {
+Result<Choice> Chooser::large(const Request& request, const Reach& reached) const {
   // Peers cannot read an input that its owner must scale first; uneven all-to-all offsets are private.
   const bool private_data =
       request.op == Op::premul_sum || request.what == Collective::all_to_all_v;
@@ -99,14 +102,15 @@ Choice Chooser::large(const Request& request, const Reach& reached) const {
   if (forced_ && valid(request.what, *forced_, request.root)) {
     const Entry* entry = find_entry(request.what, *forced_);
     if (!entry->needs_windows || reach.mapped || (reach.pull && *forced_ == window_pull))
-      return {*forced_, EdgeKind::bulk};
+      return Choice{*forced_, EdgeKind::bulk};
   }
   if (reach.mapped && valid(request.what, window_push, request.root))
-    return {window_push, EdgeKind::bulk};
+    return Choice{window_push, EdgeKind::bulk};
   // A reduction reads what it pulls once more from a bounce: copying through slots is as fast.
   if (reach.pull && !reduces(request.what) && valid(request.what, window_pull, request.root))
-    return {window_pull, EdgeKind::bulk};
-  return {tuned(request, bytes, {}), EdgeKind::bulk};
+    return Choice{window_pull, EdgeKind::bulk};
+  const Algorithm best = GYRE_TRY(tuned(request, bytes, {}));
+  return Choice{best, EdgeKind::bulk};
 }
 
 double Chooser::estimate_us(const Request& request) const {

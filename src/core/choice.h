@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "collectives/catalog.h"
@@ -31,16 +32,21 @@ class Chooser {
   // True when a large call agrees on memory first (one host, few ranks).
   bool agrees(const Request& request) const;
   Choice small(const Request& request) const;
-  Choice large(const Request& request, const Reach& reach) const;
+  // Fails: invalid-usage when deterministic results were asked for and nothing possible gives them.
+  Result<Choice> large(const Request& request, const Reach& reach) const;
   // The cost model's answer, microseconds, for memory that peers cannot reach.
   double estimate_us(const Request& request) const;
+  // Settings that must be equal on all ranks.
+  static std::int64_t direct_ranks_max();
+  static std::int64_t pull_min();
+  static std::string algorithm_wish();
   // GYRE_ALGO, checked. Fails: invalid-usage, naming the collectives that have it.
   Status check() const;
 
  private:
   bool valid(Collective collective, Algorithm algorithm, int root) const;
   Algorithm first_valid(const Request& request, std::initializer_list<Algorithm> wishes) const;
-  Algorithm tuned(const Request& request, std::size_t bytes, const Reach& reach) const;
+  Result<Algorithm> tuned(const Request& request, std::size_t bytes, const Reach& reach) const;
 
   const Layout& layout_;
   bool deterministic_;

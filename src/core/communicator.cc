@@ -16,6 +16,9 @@ GYRE_PARAM(init_timeout, Duration, 120_s, "deadline of making a communicator; 0 
 GYRE_PARAM(deterministic, bool, false,
            "results depend on the ranks' values in rank order alone; must match on all ranks");
 GYRE_PARAM(slot_bytes, Bytes, 128 << 10, "bytes of one FIFO slot; must match on all ranks");
+GYRE_PARAM(transport, std::string, "auto",
+           "auto: shared memory inside a host, TCP between hosts; shm: shared memory or an error; "
+           "tcp: TCP everywhere; must match on all ranks");
 GYRE_PARAM(slots, std::int64_t, 4, "slots of one FIFO, 2..64; must match on all ranks");
 
 namespace {
@@ -26,6 +29,7 @@ struct JoinCard {
   std::uint32_t version;
   std::uint32_t slot_bytes, slots;
   std::uint32_t deterministic;
+  std::int64_t direct_ranks_max, pull_min;
   char algo[32];
   char transport[32];
 };
@@ -46,15 +50,17 @@ Status compare(const JoinCard& a, const JoinCard& b, int rank) {
   if (a.slots != b.slots) return differ("GYRE_SLOTS", a.slots, b.slots);
   if (a.deterministic != b.deterministic)
     return differ("GYRE_DETERMINISTIC", a.deterministic, b.deterministic);
+  if (a.direct_ranks_max != b.direct_ranks_max)
+    return differ("GYRE_DIRECT_RANKS_MAX", a.direct_ranks_max, b.direct_ranks_max);
+  if (a.pull_min != b.pull_min) return differ("GYRE_PULL_MIN", a.pull_min, b.pull_min);
   if (std::strncmp(a.algo, b.algo, sizeof a.algo) != 0) return differ("GYRE_ALGO", a.algo, b.algo);
   if (std::strncmp(a.transport, b.transport, sizeof a.transport) != 0)
-    return differ("GYRE_TRANSPORT", a.transport, b.transport);
+    return differ("the transport (GYRE_TRANSPORT, netName)", a.transport, b.transport);
   return {};
 }
 
-void copy_text(char (&into)[32], const char* variable) {
-  const char* text = param_environment(variable);
-  std::strncpy(into, text ? text : "auto", sizeof into - 1);
+void copy_text(char (&into)[32], const std::string& text) {
+  std::memcpy(into, text.data(), std::min(text.size(), sizeof into - 1));
 }
 
 Layout layout_of(const std::vector<RankCard>& cards) {
@@ -82,6 +88,7 @@ CommOptions default_options() {
           .deterministic = param_deterministic.get(),
           .slot_bytes = static_cast<std::uint32_t>(param_slot_bytes.get().count),
           .slots = static_cast<std::uint32_t>(param_slots.get()),
+          .transport = param_transport.get(),
           .name = {}};
 }
 
@@ -104,6 +111,9 @@ Result<std::unique_ptr<Communicator>> Communicator::join(const std::vector<JobId
       options.slot_bytes > 64_MiB)
     return error(Code::invalid_usage, "FIFOs of {} slots of {} B are not possible: 2..64 of 4 KiB..64 MiB",
                  options.slots, options.slot_bytes);
+  if (options.transport != "auto" && options.transport != "shm" && options.transport != "tcp")
+    return error(Code::invalid_usage, "transport '{}' is none of auto, shm, tcp (GYRE_TRANSPORT, netName)",
+                 options.transport);
   Bootstrap bootstrap = GYRE_TRY(Bootstrap::join({.ids = ids,
                                                   .rank = rank,
                                                   .size = size,
@@ -115,8 +125,10 @@ Result<std::unique_ptr<Communicator>> Communicator::join(const std::vector<JobId
   mine.slot_bytes = options.slot_bytes;
   mine.slots = options.slots;
   mine.deterministic = options.deterministic;
-  copy_text(mine.algo, "GYRE_ALGO");
-  copy_text(mine.transport, "GYRE_TRANSPORT");
+  mine.direct_ranks_max = Chooser::direct_ranks_max();
+  mine.pull_min = Chooser::pull_min();
+  copy_text(mine.algo, Chooser::algorithm_wish());
+  copy_text(mine.transport, options.transport);
   const std::vector<Blob> blobs = GYRE_TRY(bootstrap.all_gather("exchange of cards", bytes_of(mine)));
   std::vector<RankCard> cards;
   JoinCard first{};
@@ -152,7 +164,8 @@ Result<std::unique_ptr<Communicator>> Communicator::assemble(std::uint64_t id, i
     if (std::find(host.begin(), host.end(), rank) != host.end())
       comm->local_runners_ = static_cast<int>(host.size());
   MeshOptions mesh{.comm = id, .rank = rank, .cards = std::move(cards), .doorway = std::move(doorway),
-                   .shapes = {options.slot_bytes, options.slots}};
+                   .shapes = {options.slot_bytes, options.slots},
+                   .transport = options.transport};
   comm->mesh_ = std::make_unique<Mesh>(std::move(mesh));
   GYRE_LOG(info, "made communicator {:016x} rank {} of {} on {} host(s), {} rank(s) here", id, rank,
            comm->size(), comm->layout_.hosts.size(), comm->local_runners_);

@@ -30,6 +30,7 @@ struct CommOptions {
   bool deterministic = false;
   std::uint32_t slot_bytes = 0;
   std::uint32_t slots = 0;
+  std::string transport = "auto";
   std::string name;
 };
 // From the knobs; a user's config then overrides.

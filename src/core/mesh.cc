@@ -12,9 +12,6 @@
 
 namespace gyre {
 
-GYRE_PARAM(transport, std::string, "auto",
-           "auto: shared memory inside a host, TCP between hosts; shm: shared memory or an error; "
-           "tcp: TCP everywhere");
 GYRE_PARAM(fifo_limit, Bytes, 1ull << 30, "most FIFO memory of one rank in one communicator");
 
 namespace {
@@ -117,9 +114,7 @@ Status Mesh::check_peer(Link& link) const {
 }
 
 Status Mesh::connect(std::span<const int> peers, Nanos deadline, const std::atomic<bool>& abort) {
-  const std::string& wish = param_transport.get();
-  if (wish != "auto" && wish != "shm" && wish != "tcp")
-    return error(Code::invalid_usage, "GYRE_TRANSPORT='{}' is none of auto, shm, tcp", wish);
+  const std::string& wish = options_.transport;
   std::vector<Peer> calls;
   for (const int peer : peers) calls.push_back({peer, card(peer)});
   const Call call{.comm = options_.comm, .rank = options_.rank, .tcp_only = wish == "tcp"};
@@ -132,7 +127,7 @@ Status Mesh::connect(std::span<const int> peers, Nanos deadline, const std::atom
       continue;
     }
     if (wish == "shm")
-      return error(Code::invalid_usage, "GYRE_TRANSPORT=shm, but rank {} ({}) shares no memory with us",
+      return error(Code::invalid_usage, "transport shm was asked for, but rank {} ({}) shares no memory with us",
                    connection.rank, where_text(card(connection.rank)))
           .blame(connection.rank);
     GYRE_LOG(info, "opened link rank {} -> {} over tcp {}", options_.rank, connection.rank,

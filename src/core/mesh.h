@@ -37,6 +37,7 @@ struct MeshOptions {
   std::vector<RankCard> cards;  // by rank
   std::shared_ptr<Doorway> doorway;
   EdgeShapes shapes;
+  std::string transport = "auto";  // auto, shm or tcp
 };
 
 class Mesh {

@@ -100,7 +100,8 @@ Status CollectiveTask::prepare() {
   }
   if (chooser.agrees(*request_)) return start_agree();
   phase_ = Phase::main;
-  return start_main(chooser.large(*request_, {}));
+  const Choice choice = GYRE_TRY(chooser.large(*request_, {}));
+  return start_main(choice);
 }
 
 // Where the buffers are, told to all; also the first exchange of the call, so that a mismatch shows
@@ -161,7 +162,7 @@ Status CollectiveTask::finish_agree() {
     if (!card.can_map) reach.mapped = false;
     if (!card.can_pull) reach.pull = false;
   }
-  const Choice choice = comm_.chooser().large(*request_, reach);
+  const Choice choice = GYRE_TRY(comm_.chooser().large(*request_, reach));
   const Entry* entry = find_entry(request_->what, choice.algorithm);
   if (entry && entry->needs_windows) GYRE_TRY(map_windows());
   phase_ = Phase::main;

@@ -1,0 +1,137 @@
+// The `gyre` tool as users run it.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+
+namespace gyre {
+namespace {
+
+struct Outcome {
+  int status;
+  std::string out;  // both streams
+};
+
+Outcome run(const std::string& arguments) {
+  std::FILE* pipe = popen((GYRE_TOOL " " + arguments + " 2>&1").c_str(), "r");
+  Outcome outcome{-1, {}};
+  std::array<char, 4096> buffer;
+  while (const std::size_t got = fread(buffer.data(), 1, buffer.size(), pipe))
+    outcome.out.append(buffer.data(), got);
+  outcome.status = WEXITSTATUS(pclose(pipe));
+  return outcome;
+}
+
+std::string file_text(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Env, the_manual_lists_every_variable_as_the_tool_does) {
+  const Outcome printed = run("env --markdown");
+  ASSERT_EQ(printed.status, 0);
+  EXPECT_TRUE(contains(file_text(GYRE_SOURCE_ROOT "/docs/tuning.md"), printed.out))
+      << "put the output of `gyre env --markdown` into docs/tuning.md:\n"
+      << printed.out;
+}
+
+TEST(Env, a_slip_gets_the_nearest_name_and_a_malformed_value_is_refused) {
+  setenv("GYRE_TIMEOTU", "5", 1);
+  EXPECT_TRUE(contains(run("env").out, "unknown variable GYRE_TIMEOTU, did you mean GYRE_TIMEOUT?"));
+  unsetenv("GYRE_TIMEOTU");
+  setenv("GYRE_SLOTS", "many", 1);
+  const Outcome refused = run("env");
+  unsetenv("GYRE_SLOTS");
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_TRUE(contains(refused.out, "GYRE_SLOTS='many' is not valid")) << refused.out;
+}
+
+TEST(Env, secrets_stay_hidden) {
+  setenv("GYRE_SECRET", "tell-nobody", 1);
+  const Outcome printed = run("env");
+  unsetenv("GYRE_SECRET");
+  EXPECT_TRUE(contains(printed.out, "(set)"));
+  EXPECT_FALSE(contains(printed.out, "tell-nobody"));
+}
+
+TEST(Plan, shows_proves_and_draws) {
+  EXPECT_TRUE(contains(run("plan list").out, "reduce_scatter     circulant"));
+  const Outcome proved = run("plan prove all_reduce ring -n 5");
+  EXPECT_EQ(proved.status, 0) << proved.out;
+  EXPECT_TRUE(contains(proved.out, "proved")) << proved.out;
+  EXPECT_EQ(run("plan prove all_reduce ring -n 5 --slots 1").status, 1);  // a fused ring needs two
+  const std::string path = testing::TempDir() + "gyre_plan_test.svg";
+  EXPECT_EQ(run("plan show all_reduce tree -n 6 --svg " + path).status, 0);
+  EXPECT_TRUE(contains(file_text(path), "<svg"));
+  unlink(path.c_str());
+}
+
+TEST(Plan, unknown_names_are_told) {
+  const Outcome refused = run("plan show all_reduce rnig");
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_TRUE(contains(refused.out, "'rnig' is not known")) << refused.out;
+}
+
+TEST(Run, ranks_know_who_they_are_and_lines_say_whose_they_are) {
+  const Outcome done = run("run -n 3 -- sh -c 'echo I am $RANK of $WORLD_SIZE, $GYRE_LOCAL_RANK'");
+  EXPECT_EQ(done.status, 0);
+  for (const char* line : {"[0] I am 0 of 3, 0\n", "[1] I am 1 of 3, 1\n", "[2] I am 2 of 3, 2\n"})
+    EXPECT_TRUE(contains(done.out, line)) << done.out;
+}
+
+TEST(Run, the_first_failure_ends_the_job_and_shows_its_last_lines) {
+  const Nanos began = now_ns();
+  const Outcome failed =
+      run("run -n 3 -- sh -c 'if [ $RANK = 1 ]; then echo last words; exit 7; else exec sleep 60; fi'");
+  EXPECT_EQ(failed.status, 7);
+  EXPECT_TRUE(contains(failed.out, "rank 1 failed with status 7")) << failed.out;
+  EXPECT_TRUE(contains(failed.out, "  [1] last words")) << failed.out;
+  EXPECT_LT(now_ns() - began, 50_s) << "the other ranks were not ended";
+}
+
+// Starts the stuck job; ends it with the fixture.
+class Status : public testing::Test {
+ protected:
+  Status() {
+    job_ = fork();
+    if (job_ == 0) {
+      execl(GYRE_TOOL, "gyre", "run", "-n", "2", "--", GYRE_STUCK, nullptr);
+      _exit(127);
+    }
+  }
+  ~Status() override {
+    kill(job_, SIGTERM);
+    waitpid(job_, nullptr, 0);
+  }
+  pid_t job_;
+};
+
+TEST_F(Status, names_the_rank_that_is_behind_and_the_one_that_waits) {
+  std::string seen;
+  for (const Nanos deadline = deadline_in(60_s); now_ns() < deadline;) {
+    seen = run("status").out;
+    if (contains(seen, "waiting for rank 1")) break;
+  }
+  EXPECT_TRUE(contains(seen, " stuck, 2 ranks")) << seen;
+  EXPECT_TRUE(contains(seen, "in all_reduce #2 of 2 float32, sum waiting for rank 1")) << seen;
+  EXPECT_TRUE(contains(seen, "<- behind")) << seen;
+  EXPECT_LT(seen.find("rank 1 "), seen.find("rank 0 ")) << "who is behind comes first\n" << seen;
+}
+
+}  // namespace
+}  // namespace gyre
