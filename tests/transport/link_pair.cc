@@ -1,0 +1,102 @@
+#include "transport/link_pair.h"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/units.h"
+#include "transport/shm.h"
+#include "transport/tcp.h"
+
+namespace gyre {
+
+namespace {
+
+constexpr std::uint64_t kLimit = 64_MiB;
+
+struct Sockets {
+  Fd ends[2];
+};
+
+Sockets socket_pair() {
+  int fds[2];
+  GYRE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) == 0);
+  return {{Fd(fds[0]), Fd(fds[1])}};
+}
+
+// A real TCP connection over loopback.
+Sockets loopback() {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto* where = reinterpret_cast<sockaddr*>(&address);
+  socklen_t length = sizeof address;
+  Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  GYRE_CHECK(::bind(listener.get(), where, length) == 0);
+  GYRE_CHECK(::listen(listener.get(), 1) == 0);
+  GYRE_CHECK(::getsockname(listener.get(), where, &length) == 0);
+  Fd near(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  GYRE_CHECK(::connect(near.get(), where, length) == 0);
+  Fd far(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  const int on = 1;
+  GYRE_CHECK(far.get() >= 0 && ::ioctl(near.get(), FIONBIO, &on) == 0);
+  return {{std::move(near), std::move(far)}};
+}
+
+LinkPair stream_links(Sockets sockets) {
+  LinkPair out;
+  for (int end = 0; end < 2; ++end) {
+    out.lines[end] = Fd(::dup(sockets.ends[end].get()));
+    auto made = make_tcp_link(1 - end, std::move(sockets.ends[end]), kLimit);
+    GYRE_CHECK(made);
+    out.ends[end] = *std::move(made);
+  }
+  return out;
+}
+
+LinkPair mapped_links(bool same_process) {
+  LinkPair out;
+  Sockets sockets = socket_pair();
+  for (int end = 0; end < 2; ++end) {
+    auto desk = Desk::create(kLimit);
+    GYRE_CHECK(desk);
+    out.desks[end] = *std::move(desk);
+    out.lines[end] = Fd(::dup(sockets.ends[end].get()));
+    GYRE_CHECK(greet_shm(sockets.ends[end].get(), *out.desks[end]));
+  }
+  for (int end = 0; end < 2; ++end) {
+    auto made = meet_shm(std::move(sockets.ends[end]),
+                         {end, 1 - end, out.desks[end].get(), same_process}, deadline_in(10_s));
+    GYRE_CHECK(made);
+    out.ends[end] = *std::move(made);
+  }
+  return out;
+}
+
+}  // namespace
+
+void LinkPair::kill(int end) { ::shutdown(lines[end].get(), SHUT_RDWR); }
+
+void LinkPair::leave(int end) {
+  ends[end].reset();
+  lines[end].reset();
+}
+
+Result<PeerNews> LinkPair::news(int end) const {
+  if (desks[end])
+    if (auto word = desks[end]->farewell()) return PeerNews{false, std::move(word)};
+  return ends[end]->check();
+}
+
+std::vector<LinkMaker> link_makers() {
+  return {{"loop", [](std::uint64_t) { return mapped_links(true); }},
+          {"shm", [](std::uint64_t) { return mapped_links(false); }},
+          {"tcp", [](std::uint64_t) { return stream_links(loopback()); }},
+          {"unix_stream", [](std::uint64_t) { return stream_links(socket_pair()); }}};
+}
+
+}  // namespace gyre
