@@ -108,6 +108,7 @@ class TcpLink final : public Link {
   std::uint64_t limit_bytes_;
   std::uint64_t bytes_ = 0;
   bool broken_ = false;
+  bool deaf_ = false;    // the peer takes nothing more; what it sent before may still be read
   bool closed_ = false;  // the peer said bye
   std::optional<Farewell> farewell_;
 
@@ -180,6 +181,7 @@ Result<std::optional<FifoWriter>> TcpLink::outgoing(const EdgeKey& key, const Fi
 }
 
 bool TcpLink::flushed() const {
+  if (deaf_) return true;
   if (batch_count_ > 0 || !controls_.empty()) return false;
   for (const Out& out : outs_)
     if (out.memory.header(out.sent).flag == out.sent + 1) return false;
@@ -241,6 +243,7 @@ void TcpLink::gather_batch() {
 
 Result<bool> TcpLink::send_some() {
   bool moved = false;
+  if (deaf_) return false;
   for (;;) {
     if (batch_count_ == 0) gather_batch();
     if (batch_count_ == 0) return moved;
@@ -250,7 +253,8 @@ Result<bool> TcpLink::send_some() {
     ssize_t sent = sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0) {
       if (errno == EAGAIN || errno == EINTR) return moved;
-      return lost(errno);
+      deaf_ = true;
+      return moved;
     }
     moved = true;
     while (sent > 0) {
@@ -276,6 +280,7 @@ Result<bool> TcpLink::receive_some() {
     parts[static_cast<std::size_t>(count++)] = {stage_.data() + stage_last_, stage_.size() - stage_last_};
     const ssize_t got = readv(socket_.get(), parts.data(), count);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return moved;
+    if (got <= 0 && moved) return moved;  // the peer's end comes after what it has sent is used
     if (got < 0) return lost(errno);
     if (got == 0) {
       if (closed_ || farewell_) return moved;
