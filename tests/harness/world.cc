@@ -97,7 +97,12 @@ World::World(WorldOptions options, Body body)
   GYRE_CHECK(options_.ranks <= kRanksMax);
   deadline_ = now_ns() + options_.limit;
   processes_.resize(options_.threads ? 1 : static_cast<std::size_t>(options_.ranks));
-  for (std::size_t i = 0; i < processes_.size(); ++i) start(i);
+  // A child would inherit the failure and report it as its own.
+  failed_before_ = testing::Test::HasFailure();
+  for (std::size_t i = 0; i < processes_.size(); ++i) {
+    if (failed_before_) processes_[i].ending = Ending::well;
+    else start(i);
+  }
 }
 
 World::~World() {
@@ -157,6 +162,7 @@ void World::collect() {
 }
 
 bool World::await(int rank, std::uint32_t point) {
+  if (failed_before_) return false;
   std::atomic<std::uint32_t>& word = board().points[static_cast<std::size_t>(rank)];
   for (;;) {
     const std::uint32_t seen = word.load();

@@ -72,6 +72,8 @@ class World {
   [[nodiscard]] bool await(int rank, std::uint32_t point);
   // Sends a signal. A rank that got SIGKILL is expected to die of it.
   void signal(int rank, int number);
+  // The rank will die of SIGKILL by other means.
+  void expect_death(int rank) { at(rank).condemned = true; }
   pid_t pid(int rank) const { return at(rank).pid; }
   Board& board() const { return *reinterpret_cast<Board*>(memory_.data()); }
   std::uint64_t word(int rank, int index) const {
@@ -105,6 +107,7 @@ class World {
   WorldOptions options_;
   Body body_;
   Nanos deadline_;
+  bool failed_before_ = false;  // nothing was started
   gyre::Mapping memory_;
   std::vector<Process> processes_;
 };

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include "world/call.h"
+#include "world/roads.h"
 
 namespace world {
 namespace {
 
 using harness::Rank;
-using harness::WorldOptions;
 
 // `calls` drawn calls on one communicator.
 harness::Body sweep(const Menu& menu, int calls, std::uint64_t salt) {
@@ -23,29 +23,17 @@ harness::Body sweep(const Menu& menu, int calls, std::uint64_t salt) {
   };
 }
 
-struct Road {
-  const char* name;
-  bool threads;
-  harness::Environment environment;
-};
-
 class Matrix : public testing::TestWithParam<std::tuple<int, Road>> {};
 
 TEST_P(Matrix, every_drawn_call_is_right_and_alike_on_all_ranks) {
   const auto& [ranks, road] = GetParam();
   RecordProperty("seed", fmt::format("{}", seed_of_run()));
-  harness::run_world({.ranks = ranks, .threads = road.threads, .environment = road.environment},
-                     sweep({}, ranks > 8 ? 60 : 200, static_cast<std::uint64_t>(ranks)));
+  harness::run_world(on(road, ranks), sweep({}, ranks > 8 ? 60 : 200, static_cast<std::uint64_t>(ranks)));
 }
-
-const Road kRoads[] = {{"shm", false, {}},
-                       {"copied", false, {{"GYRE_CMA", "0"}}},
-                       {"tcp", false, {{"GYRE_TRANSPORT", "tcp"}}},
-                       {"loop", true, {}}};
 
 INSTANTIATE_TEST_SUITE_P(
     World, Matrix,
-    testing::Combine(testing::Values(1, 2, 3, 4, 5, 8, 13, 16, 33), testing::ValuesIn(kRoads)),
+    testing::Combine(testing::Values(1, 2, 3, 4, 5, 8, 13, 16, 33), testing::ValuesIn(all_roads())),
     [](const auto& at) {
       return fmt::format("{}_ranks_over_{}", std::get<0>(at.param), std::get<1>(at.param).name);
     });
