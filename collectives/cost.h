@@ -8,14 +8,14 @@
 
 namespace gyre {
 
-// Microseconds, and microseconds per byte. Defaults: the local ones fit one_shot and two_shot of two
-// processes on 2 cores (32 KiB 4.7 and 8.2 us, 256 KiB 37 and 29 us, 2 MiB 280 and 268 us in place),
-// those across hosts are guesses of a 10 Gbit/s network. Measure where it matters.
+// Microseconds, and microseconds per byte. Defaults: the local ones fit one_shot and two_shot of
+// two processes on 2 cores (32 KiB 4.7 and 8.2 us, 256 KiB 37 and 29 us, 2 MiB 280 and 268 us in
+// place), those across hosts are guesses of a 10 Gbit/s network. Measure where it matters.
 struct CostConstants {
   double local_step = 1.5;                // a message to a rank of the same host, written to read
   double across_step = 15.0;              // to another host
   double message = 0.08;                  // work of one end for one message, whatever its size
-  double touched_byte = 2.5e-5;            // one operand of a move, read or written
+  double touched_byte = 2.5e-5;           // one operand of a move, read or written
   double across_byte = 8e-4;              // leaving a host
   std::uint64_t chunk_bytes = 128 << 10;  // most that a slot takes
 };

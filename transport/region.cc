@@ -41,7 +41,8 @@ Table& table() {
 Result<Mapping> map_region(int fd, std::size_t bytes) {
   // Reserve more than asked, then place the mapping on a 2 MiB boundary and give the rest back.
   const std::size_t room = bytes + kHugeBytes;
-  void* reserved = mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* reserved =
+      mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED)
     return error(Code::system, "mmap of {} of address space", bytes_text(room)).because(errno);
   const auto start = reinterpret_cast<std::uintptr_t>(reserved);
@@ -96,7 +97,8 @@ RegionRef find_region(const void* address, std::size_t bytes) {
   auto next = table().by_base.upper_bound(first);
   if (next == table().by_base.begin()) return nullptr;
   const RegionRef& region = std::prev(next)->second;
-  if (first + bytes > reinterpret_cast<std::uintptr_t>(region->base) + region->bytes) return nullptr;
+  if (first + bytes > reinterpret_cast<std::uintptr_t>(region->base) + region->bytes)
+    return nullptr;
   return region;
 }
 
@@ -107,8 +109,6 @@ RegionRef find_region(std::uint32_t id) {
   return nullptr;
 }
 
-std::uint64_t region_generation() {
-  return table().generation.load(std::memory_order_acquire);
-}
+std::uint64_t region_generation() { return table().generation.load(std::memory_order_acquire); }
 
 }  // namespace gyre

@@ -14,14 +14,19 @@ std::string to_text(const CallSignature& call) {
   switch (collective) {
     case Collective::all_reduce:
     case Collective::reduce_scatter:
-    case Collective::reduce_scatter_v: out += fmt::format(", {}", to_text(call.op())); break;
+    case Collective::reduce_scatter_v:
+      out += fmt::format(", {}", to_text(call.op()));
+      break;
     case Collective::reduce:
       out += fmt::format(", {}, root {}", to_text(call.op()), call.root());
       break;
     case Collective::broadcast:
     case Collective::gather:
-    case Collective::scatter: out += fmt::format(", root {}", call.root()); break;
-    default: break;
+    case Collective::scatter:
+      out += fmt::format(", root {}", call.root());
+      break;
+    default:
+      break;
   }
   return out;
 }

@@ -1,6 +1,6 @@
 // Two shots: every block goes to its owner, who reduces all ranks' parts in one move in rank order
-// (shot one) and, for all_reduce, sends the whole to everyone (shot two). Giving, reducing and taking
-// are lanes of their own, so that a chunk on its way never holds up the next one.
+// (shot one) and, for all_reduce, sends the whole to everyone (shot two). Giving, reducing and
+// taking are lanes of their own, so that a chunk on its way never holds up the next one.
 #pragma once
 
 #include "collectives/emit.h"
@@ -30,7 +30,8 @@ inline void two_shot_reduce_scatter(const Shape& shape, Program& program) {
 inline void two_shot_all_reduce(const Shape& shape, Program& program) {
   const int n = shape.size(), me = shape.rank;
   Emitter e(shape, program, {.blocks = n});
-  two_shot::scatter_and_reduce(e, of_others(e, [&](int peer) { return e.to(peer, two_shot::kWhole); }));
+  two_shot::scatter_and_reduce(
+      e, of_others(e, [&](int peer) { return e.to(peer, two_shot::kWhole); }));
   e.lane();
   for (int k = 1; k < n; ++k) e.move(me - k, {e.from(me - k, two_shot::kWhole)}, {out()});
 }

@@ -1,5 +1,5 @@
-// Invariants. GYRE_CHECK is always on (control plane); GYRE_DCHECK only in debug builds (inner loops).
-// A failed check is a bug of ours, never of the user: it says where and stops the process.
+// Invariants. GYRE_CHECK is always on (control plane); GYRE_DCHECK only in debug builds (inner
+// loops). A failed check is a bug of ours, never of the user: it says where and stops the process.
 #pragma once
 
 namespace gyre {
@@ -8,8 +8,9 @@ namespace gyre {
 
 }  // namespace gyre
 
-#define GYRE_CHECK(fact) \
-  (__builtin_expect(static_cast<bool>(fact), 1) ? (void)0 : ::gyre::check_failed(#fact, __FILE__, __LINE__))
+#define GYRE_CHECK(fact)                                  \
+  (__builtin_expect(static_cast<bool>(fact), 1) ? (void)0 \
+                                                : ::gyre::check_failed(#fact, __FILE__, __LINE__))
 
 #ifdef NDEBUG
 #define GYRE_DCHECK(fact) ((void)0)

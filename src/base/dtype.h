@@ -8,7 +8,21 @@
 namespace gyre {
 
 // Order and numbers equal gyreDataType_t.
-enum class Type : std::uint8_t { i8, u8, i32, u32, i64, u64, f16, f32, f64, bf16, f8e4m3, f8e5m2, boolean };
+enum class Type : std::uint8_t {
+  i8,
+  u8,
+  i32,
+  u32,
+  i64,
+  u64,
+  f16,
+  f32,
+  f64,
+  bf16,
+  f8e4m3,
+  f8e5m2,
+  boolean
+};
 inline constexpr int kTypeCount = 13;
 
 // The first five equal gyreRedOp_t; pre-multiplied sum carries a scalar in the Work.
@@ -16,8 +30,20 @@ enum class Op : std::uint8_t { sum, prod, max, min, avg, premul_sum, band, bor, 
 inline constexpr int kOpCount = 9;
 
 enum class Collective : std::uint8_t {
-  all_reduce, broadcast, reduce, all_gather, reduce_scatter, all_to_all, gather, scatter,
-  all_gather_v, reduce_scatter_v, all_to_all_v, barrier, send, recv,
+  all_reduce,
+  broadcast,
+  reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  gather,
+  scatter,
+  all_gather_v,
+  reduce_scatter_v,
+  all_to_all_v,
+  barrier,
+  send,
+  recv,
 };
 inline constexpr int kCollectiveCount = 14;
 

@@ -45,9 +45,9 @@ bool log_enabled(LogLevel level) {
 }
 
 void log_line(LogLevel level, const std::string& line) {
-  static constexpr spdlog::level::level_enum kLevels[] = {
-      spdlog::level::err, spdlog::level::warn, spdlog::level::info, spdlog::level::debug,
-      spdlog::level::trace};
+  static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::err, spdlog::level::warn,
+                                                          spdlog::level::info, spdlog::level::debug,
+                                                          spdlog::level::trace};
   logger().log(kLevels[static_cast<int>(level)], line);
 }
 

@@ -19,8 +19,8 @@ bool log_first(const std::string& key);
 
 }  // namespace gyre
 
-#define GYRE_LOG(level, ...)                                                        \
-  do {                                                                              \
-    if (::gyre::log_enabled(::gyre::LogLevel::level))                               \
-      ::gyre::log_line(::gyre::LogLevel::level, fmt::format(__VA_ARGS__));          \
+#define GYRE_LOG(level, ...)                                               \
+  do {                                                                     \
+    if (::gyre::log_enabled(::gyre::LogLevel::level))                      \
+      ::gyre::log_line(::gyre::LogLevel::level, fmt::format(__VA_ARGS__)); \
   } while (0)

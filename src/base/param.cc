@@ -98,8 +98,7 @@ std::vector<ParamBase*> all_params() {
     std::lock_guard lock(registry().mutex);
     out = registry().params;
   }
-  std::sort(out.begin(), out.end(),
-            [](auto* a, auto* b) { return a->variable() < b->variable(); });
+  std::sort(out.begin(), out.end(), [](auto* a, auto* b) { return a->variable() < b->variable(); });
   return out;
 }
 

@@ -6,16 +6,26 @@ namespace gyre {
 
 const char* to_text(Code code) {
   switch (code) {
-    case Code::ok: return "no error";
-    case Code::cuda: return "CUDA error";
-    case Code::system: return "system error";
-    case Code::internal: return "internal error";
-    case Code::invalid_argument: return "invalid argument";
-    case Code::invalid_usage: return "invalid usage";
-    case Code::remote: return "remote rank failed";
-    case Code::in_progress: return "in progress";
-    case Code::timeout: return "time-out";
-    case Code::aborted: return "aborted";
+    case Code::ok:
+      return "no error";
+    case Code::cuda:
+      return "CUDA error";
+    case Code::system:
+      return "system error";
+    case Code::internal:
+      return "internal error";
+    case Code::invalid_argument:
+      return "invalid argument";
+    case Code::invalid_usage:
+      return "invalid usage";
+    case Code::remote:
+      return "remote rank failed";
+    case Code::in_progress:
+      return "in progress";
+    case Code::timeout:
+      return "time-out";
+    case Code::aborted:
+      return "aborted";
   }
   return "unknown result code";
 }

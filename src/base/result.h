@@ -50,8 +50,8 @@ Error error(Code code, fmt::format_string<Args...> form, Args&&... args) {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}                                  // NOLINT: implicit
-  Result(Error error) : error_(std::make_unique<Error>(std::move(error))) {}     // NOLINT: implicit
+  Result(T value) : value_(std::move(value)) {}                               // NOLINT: implicit
+  Result(Error error) : error_(std::make_unique<Error>(std::move(error))) {}  // NOLINT: implicit
   explicit operator bool() const { return value_.has_value(); }
   T& operator*() & { return *value_; }
   const T& operator*() const& { return *value_; }
@@ -70,7 +70,7 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Error error) : error_(std::make_unique<Error>(std::move(error))) {}     // NOLINT: implicit
+  Result(Error error) : error_(std::make_unique<Error>(std::move(error))) {}  // NOLINT: implicit
   explicit operator bool() const { return error_ == nullptr; }
   const Error& error() const { return *error_; }
   Error take_error() { return std::move(*error_); }
@@ -90,20 +90,19 @@ inline void unwrap(Status&&) {}
 }  // namespace detail
 
 // Value of `expression`, or return its Error from the calling function.
-#define GYRE_TRY(expression)                                       \
-  ({                                                               \
-    auto gyre_try_result = (expression);                           \
-    if (!gyre_try_result) return gyre_try_result.take_error();     \
-    ::gyre::detail::unwrap(std::move(gyre_try_result));            \
+#define GYRE_TRY(expression)                                   \
+  ({                                                           \
+    auto gyre_try_result = (expression);                       \
+    if (!gyre_try_result) return gyre_try_result.take_error(); \
+    ::gyre::detail::unwrap(std::move(gyre_try_result));        \
   })
 
 // The same, adding what was being attempted.
-#define GYRE_TRY_WHILE(expression, ...)                                                        \
-  ({                                                                                           \
-    auto gyre_try_result = (expression);                                                       \
-    if (!gyre_try_result)                                                                      \
-      return gyre_try_result.take_error().context(fmt::format(__VA_ARGS__));                   \
-    ::gyre::detail::unwrap(std::move(gyre_try_result));                                        \
+#define GYRE_TRY_WHILE(expression, ...)                                                          \
+  ({                                                                                             \
+    auto gyre_try_result = (expression);                                                         \
+    if (!gyre_try_result) return gyre_try_result.take_error().context(fmt::format(__VA_ARGS__)); \
+    ::gyre::detail::unwrap(std::move(gyre_try_result));                                          \
   })
 
 }  // namespace gyre

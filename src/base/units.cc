@@ -16,8 +16,8 @@ struct Unit {
 // Leading number; `rest` is what follows it. Negative, NaN and overflow are refused.
 Result<double> leading_number(std::string_view text, std::string_view& rest) {
   double value = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value,
-                                              std::chars_format::fixed);
+  const auto [end, problem] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
   if (problem != std::errc() || !std::isfinite(value) || value < 0 || text.front() == '-')
     return error(Code::invalid_argument, "'{}' does not begin with a number", text);
   rest = text.substr(static_cast<std::size_t>(end - text.data()));

@@ -23,7 +23,8 @@ constexpr Nanos operator""_s(unsigned long long n) { return static_cast<Nanos>(n
 Result<std::uint64_t> parse_bytes(std::string_view text);
 std::string bytes_text(std::uint64_t bytes);
 
-// Digits with ns us ms s m h; a bare number means seconds. "0" means no limit where a limit is asked.
+// Digits with ns us ms s m h; a bare number means seconds. "0" means no limit where a limit is
+// asked.
 Result<Nanos> parse_duration(std::string_view text);
 std::string duration_text(Nanos span);
 

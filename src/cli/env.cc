@@ -13,7 +13,8 @@ int print_env(bool markdown) {
   for (ParamBase* param : all_params()) {
     const std::string variable = param->variable(), initial = param->default_text();
     if (markdown) {
-      std::printf("| `%s` | %s | %s |\n", variable.c_str(), initial.empty() ? " " : initial.c_str(), param->meaning());
+      std::printf("| `%s` | %s | %s |\n", variable.c_str(), initial.empty() ? " " : initial.c_str(),
+                  param->meaning());
       continue;
     }
     // A secret is a setting too, but its value stays out of terminals and logs.

@@ -43,7 +43,8 @@ Status ip(const std::string& words, bool quiet = false) {
 }  // namespace
 
 Result<Namespaces> Namespaces::make(int count) {
-  if (count < 1 || count > 200) return error(Code::invalid_argument, "{} namespaces are not possible", count);
+  if (count < 1 || count > 200)
+    return error(Code::invalid_argument, "{} namespaces are not possible", count);
   Namespaces made;
   const int id = getpid() % 60000;
   made.subnet_ = fmt::format("10.{}.{}.", 80 + id / 250 % 100, id % 250);

@@ -11,7 +11,8 @@ namespace gyre::cli {
 
 class Namespaces {
  public:
-  // `count` namespaces on 10.<a>.<b>.0/24 behind a bridge at .254. Fails: system, naming the command.
+  // `count` namespaces on 10.<a>.<b>.0/24 behind a bridge at .254. Fails: system, naming the
+  // command.
   static Result<Namespaces> make(int count);
   Namespaces(Namespaces&& other) noexcept;
   Namespaces& operator=(Namespaces&&) = delete;

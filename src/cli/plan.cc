@@ -40,7 +40,8 @@ int complain(const Error& why) {
 }
 
 int list() {
-  std::printf("%-18s %-13s %-8s %-11s %s\n", "collective", "algorithm", "windows", "rank order", "slots");
+  std::printf("%-18s %-13s %-8s %-11s %s\n", "collective", "algorithm", "windows", "rank order",
+              "slots");
   for (const Entry& entry : catalog())
     std::printf("%-18s %-13s %-8s %-11s %d\n", to_text(entry.collective), to_text(entry.algorithm),
                 entry.needs_windows ? "yes" : "no", entry.rank_order ? "yes" : "no",

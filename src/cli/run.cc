@@ -1,5 +1,5 @@
-// gyre run: N local ranks of one command, each told who it is. Output is prefixed by rank; the first
-// failure ends the job and shows that rank's last lines. Local processes only.
+// gyre run: N local ranks of one command, each told who it is. Output is prefixed by rank; the
+// first failure ends the job and shows that rank's last lines. Local processes only.
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -90,8 +90,8 @@ void set_environment(const Options& o, int rank, const std::string& id, const st
 }
 
 // Prints whole lines with the rank in front; keeps the last ones.
-void pass_on(Rank& rank, int number, bool plain, std::string& part, const char* bytes, std::size_t count,
-             std::FILE* to) {
+void pass_on(Rank& rank, int number, bool plain, std::string& part, const char* bytes,
+             std::size_t count, std::FILE* to) {
   part.append(bytes, count);
   for (std::size_t end; (end = part.find('\n')) != std::string::npos; part.erase(0, end + 1)) {
     const std::string line = part.substr(0, end);
@@ -184,12 +184,16 @@ int Job::wait() {
     std::vector<pollfd> polls;
     std::vector<std::pair<std::size_t, bool>> owners;
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-      if (ranks_[i].out) polls.push_back({ranks_[i].out.get(), POLLIN, 0}), owners.emplace_back(i, false);
-      if (ranks_[i].err) polls.push_back({ranks_[i].err.get(), POLLIN, 0}), owners.emplace_back(i, true);
+      if (ranks_[i].out)
+        polls.push_back({ranks_[i].out.get(), POLLIN, 0}), owners.emplace_back(i, false);
+      if (ranks_[i].err)
+        polls.push_back({ranks_[i].err.get(), POLLIN, 0}), owners.emplace_back(i, true);
     }
     poll(polls.data(), polls.size(), 50);
     for (std::size_t k = 0; k < polls.size(); ++k)
-      if (polls[k].revents) drain(ranks_[owners[k].first], static_cast<int>(owners[k].first), o_.plain, owners[k].second);
+      if (polls[k].revents)
+        drain(ranks_[owners[k].first], static_cast<int>(owners[k].first), o_.plain,
+              owners[k].second);
     reap();
     bool running = false;
     for (const Rank& rank : ranks_) running |= rank.running;
@@ -211,7 +215,8 @@ int Job::wait() {
     }
   }
   if (failed_rank_ >= 0) {
-    std::fprintf(stderr, "gyre run: rank %d failed with status %d; its last lines:\n", failed_rank_, failure_);
+    std::fprintf(stderr, "gyre run: rank %d failed with status %d; its last lines:\n", failed_rank_,
+                 failure_);
     for (const std::string& line : ranks_[static_cast<std::size_t>(failed_rank_)].last)
       std::fprintf(stderr, "  [%d] %s\n", failed_rank_, line.c_str());
   }

@@ -33,14 +33,16 @@ std::vector<std::string> entries(const std::string& folder) {
 bool read_page(const std::string& path, StatusWords& words) {
   char target[64] = {};
   if (readlink(path.c_str(), target, sizeof target - 1) <= 0) return false;
-  if (std::string(target).find(std::string("memfd:") + kStatusName) == std::string::npos) return false;
+  if (std::string(target).find(std::string("memfd:") + kStatusName) == std::string::npos)
+    return false;
   Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   return fd && pread(fd.get(), &words, sizeof words, 0) == static_cast<ssize_t>(sizeof words) &&
          words.magic == kStatusMagic;
 }
 
 // By communicator; a forked child's copy of its parent's page shows once.
-std::map<std::uint64_t, std::map<int, StatusWords>> read_pages(int only_pid) {
+std::map<std::uint64_t, std::map<int, StatusWords>> read_pages(int only_pid,
+                                                               const std::string& only_name) {
   std::map<std::uint64_t, std::map<int, StatusWords>> out;
   for (const std::string& pid : entries("/proc")) {
     if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
@@ -48,7 +50,8 @@ std::map<std::uint64_t, std::map<int, StatusWords>> read_pages(int only_pid) {
     const std::string folder = "/proc/" + pid + "/fd";
     for (const std::string& fd : entries(folder)) {
       StatusWords words{};
-      if (read_page(folder + "/" + fd, words)) out[words.comm].emplace(words.rank, words);
+      if (!read_page(folder + "/" + fd, words)) continue;
+      if (only_name.empty() || only_name == words.name) out[words.comm].emplace(words.rank, words);
     }
   }
   return out;
@@ -80,8 +83,8 @@ void print_rank(const StatusWords& words, std::uint64_t furthest) {
               words.started < furthest ? " <- behind" : "");
 }
 
-int print_status(int only_pid) {
-  const auto communicators = read_pages(only_pid);
+int print_status(int only_pid, const std::string& only_name) {
+  const auto communicators = read_pages(only_pid, only_name);
   if (communicators.empty()) std::puts("no communicator of gyre on this host");
   for (const auto& [comm, ranks] : communicators) {
     std::vector<StatusWords> rows;
@@ -106,8 +109,10 @@ int print_status(int only_pid) {
 void add_status(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("status", "what the communicators on this host are doing");
   static int pid = 0;
+  static std::string name;
   command->add_option("--pid", pid, "of this process alone");
-  command->callback([&action] { action = [] { return print_status(pid); }; });
+  command->add_option("--name", name, "of communicators of this name alone (config commName)");
+  command->callback([&action] { action = [] { return print_status(pid, name); }; });
 }
 
 }  // namespace gyre::cli

@@ -27,8 +27,12 @@ void bind_uneven(const Request& request, int rank, Work& work, UnevenTables& tab
   tables.input_offsets.assign(u.send_offsets.begin(), u.send_offsets.end());
   tables.output_offsets = tables.input_offsets;
   switch (request.what) {
-    case Collective::all_gather_v: work.input -= u.send_offsets[me] * elem; break;
-    case Collective::reduce_scatter_v: work.output -= u.send_offsets[me] * elem; break;
+    case Collective::all_gather_v:
+      work.input -= u.send_offsets[me] * elem;
+      break;
+    case Collective::reduce_scatter_v:
+      work.output -= u.send_offsets[me] * elem;
+      break;
     default:  // all_to_all_v: blocks 0..n go out, n..2n come in
       tables.counts.insert(tables.counts.end(), u.recv_counts.begin(), u.recv_counts.end());
       tables.input_offsets.resize(2 * n, 0);
@@ -90,7 +94,9 @@ Work bind_work(const Request& request, const Program& program, int rank, int siz
   const std::uint64_t own = static_cast<std::uint64_t>(rank) * request.count * elem;
   switch (request.what) {
     case Collective::all_gather:
-    case Collective::gather: work.input -= own; [[fallthrough]];
+    case Collective::gather:
+      work.input -= own;
+      [[fallthrough]];
     case Collective::all_to_all:
       g.block_elems = request.count;
       g.total_elems = request.count * static_cast<std::uint64_t>(size);

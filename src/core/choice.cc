@@ -10,10 +10,12 @@ namespace gyre {
 
 GYRE_PARAM(algo, std::string, "auto",
            "forces one algorithm wherever it is valid for the collective (see `gyre plan list`)");
-GYRE_PARAM(direct_ranks_max, std::int64_t, 16,
-           "most ranks of one host that exchange directly with each other; must match on all ranks");
-GYRE_PARAM(pull_min, Bytes, 128 << 10,
-           "smallest call for which plain memory is read by process_vm_readv; must match on all ranks");
+GYRE_PARAM(
+    direct_ranks_max, std::int64_t, 16,
+    "most ranks of one host that exchange directly with each other; must match on all ranks");
+GYRE_PARAM(
+    pull_min, Bytes, 128 << 10,
+    "smallest call for which plain memory is read by process_vm_readv; must match on all ranks");
 
 namespace {
 
@@ -74,7 +76,8 @@ Choice Chooser::small(const Request& request) const {
   return {first_valid(request, {one_shot, two_shot, pairwise, doubling}), EdgeKind::small};
 }
 
-Result<Algorithm> Chooser::tuned(const Request& request, std::size_t bytes, const Reach& reach) const {
+Result<Algorithm> Chooser::tuned(const Request& request, std::size_t bytes,
+                                 const Reach& reach) const {
   const bool windows = reach.mapped || reach.pull;
   const auto bucket = static_cast<std::uint32_t>(std::bit_width(bytes));
   const bool premultiplied = request.op == Op::premul_sum;
@@ -83,8 +86,10 @@ Result<Algorithm> Chooser::tuned(const Request& request, std::size_t bytes, cons
                             static_cast<std::uint32_t>(premultiplied) << 17;
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
-  TunerQuery query{.collective = request.what, .bytes = std::uint64_t{1} << bucket,
-                   .windows = windows, .deterministic = deterministic_,
+  TunerQuery query{.collective = request.what,
+                   .bytes = std::uint64_t{1} << bucket,
+                   .windows = windows,
+                   .deterministic = deterministic_,
                    .premultiplied = premultiplied};
   const TunerAnswer answer = GYRE_TRY(tuner_.choose(query));
   const Algorithm algorithm = answer.entry->algorithm;
@@ -93,7 +98,8 @@ Result<Algorithm> Chooser::tuned(const Request& request, std::size_t bytes, cons
 }
 
 Result<Choice> Chooser::large(const Request& request, const Reach& reached) const {
-  // Peers cannot read an input that its owner must scale first; uneven all-to-all offsets are private.
+  // Peers cannot read an input that its owner must scale first; uneven all-to-all offsets are
+  // private.
   const bool private_data =
       request.op == Op::premul_sum || request.what == Collective::all_to_all_v;
   const std::size_t bytes = message_bytes(request);
@@ -114,7 +120,8 @@ Result<Choice> Chooser::large(const Request& request, const Reach& reached) cons
 }
 
 double Chooser::estimate_us(const Request& request) const {
-  auto answer = tuner_.choose({.collective = request.what, .bytes = message_bytes(request),
+  auto answer = tuner_.choose({.collective = request.what,
+                               .bytes = message_bytes(request),
                                .deterministic = deterministic_,
                                .premultiplied = request.op == Op::premul_sum});
   return answer ? answer->microseconds : 0;

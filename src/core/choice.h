@@ -1,5 +1,5 @@
-// Choice: which algorithm and which kind of edge a call uses. Knows sizes, layout and what memory can
-// be reached. All ranks must come to the same answer from what all ranks know.
+// Choice: which algorithm and which kind of edge a call uses. Knows sizes, layout and what memory
+// can be reached. All ranks must come to the same answer from what all ranks know.
 #pragma once
 
 #include <optional>

@@ -109,10 +109,12 @@ Result<std::unique_ptr<Communicator>> Communicator::join(const std::vector<JobId
   GYRE_TRY(check_params());
   if (options.slots < 2 || options.slots > 64 || options.slot_bytes < kSmallSlotBytes ||
       options.slot_bytes > 64_MiB)
-    return error(Code::invalid_usage, "FIFOs of {} slots of {} B are not possible: 2..64 of 4 KiB..64 MiB",
+    return error(Code::invalid_usage,
+                 "FIFOs of {} slots of {} B are not possible: 2..64 of 4 KiB..64 MiB",
                  options.slots, options.slot_bytes);
   if (options.transport != "auto" && options.transport != "shm" && options.transport != "tcp")
-    return error(Code::invalid_usage, "transport '{}' is none of auto, shm, tcp (GYRE_TRANSPORT, netName)",
+    return error(Code::invalid_usage,
+                 "transport '{}' is none of auto, shm, tcp (GYRE_TRANSPORT, netName)",
                  options.transport);
   Bootstrap bootstrap = GYRE_TRY(Bootstrap::join({.ids = ids,
                                                   .rank = rank,
@@ -129,7 +131,8 @@ Result<std::unique_ptr<Communicator>> Communicator::join(const std::vector<JobId
   mine.pull_min = Chooser::pull_min();
   copy_text(mine.algo, Chooser::algorithm_wish());
   copy_text(mine.transport, options.transport);
-  const std::vector<Blob> blobs = GYRE_TRY(bootstrap.all_gather("exchange of cards", bytes_of(mine)));
+  const std::vector<Blob> blobs =
+      GYRE_TRY(bootstrap.all_gather("exchange of cards", bytes_of(mine)));
   std::vector<RankCard> cards;
   JoinCard first{};
   for (int r = 0; r < size; ++r) {
@@ -163,7 +166,10 @@ Result<std::unique_ptr<Communicator>> Communicator::assemble(std::uint64_t id, i
   for (const auto& host : comm->layout_.hosts)
     if (std::find(host.begin(), host.end(), rank) != host.end())
       comm->local_runners_ = static_cast<int>(host.size());
-  MeshOptions mesh{.comm = id, .rank = rank, .cards = std::move(cards), .doorway = std::move(doorway),
+  MeshOptions mesh{.comm = id,
+                   .rank = rank,
+                   .cards = std::move(cards),
+                   .doorway = std::move(doorway),
                    .shapes = {options.slot_bytes, options.slots},
                    .transport = options.transport};
   comm->mesh_ = std::make_unique<Mesh>(std::move(mesh));
@@ -173,10 +179,9 @@ Result<std::unique_ptr<Communicator>> Communicator::assemble(std::uint64_t id, i
 }
 
 Result<BoundPlan*> Communicator::plan(const Choice& choice, Collective collective, int root) {
-  const std::uint64_t key = static_cast<std::uint64_t>(collective) |
-                            static_cast<std::uint64_t>(choice.algorithm) << 8 |
-                            static_cast<std::uint64_t>(choice.kind) << 16 |
-                            static_cast<std::uint64_t>(root) << 24;
+  const std::uint64_t key =
+      static_cast<std::uint64_t>(collective) | static_cast<std::uint64_t>(choice.algorithm) << 8 |
+      static_cast<std::uint64_t>(choice.kind) << 16 | static_cast<std::uint64_t>(root) << 24;
   const auto found = plans_.find(key);
   if (found != plans_.end()) return found->second.get();
   auto plan = std::make_unique<BoundPlan>();
@@ -184,9 +189,9 @@ Result<BoundPlan*> Communicator::plan(const Choice& choice, Collective collectiv
   if (plan->program.slots_min > options_.slots)
     return error(Code::invalid_usage, "{} {} needs {} slots, GYRE_SLOTS is {}", to_text(collective),
                  to_text(choice.algorithm), plan->program.slots_min, options_.slots);
-  std::vector<Edge*> edges = GYRE_TRY_WHILE(
-      mesh_->bind(plan->program, choice.kind, operation_deadline(), stop_), "connecting for {} {}",
-      to_text(collective), to_text(choice.algorithm));
+  std::vector<Edge*> edges =
+      GYRE_TRY_WHILE(mesh_->bind(plan->program, choice.kind, operation_deadline(), stop_),
+                     "connecting for {} {}", to_text(collective), to_text(choice.algorithm));
   const std::size_t chunk_bytes =
       choice.kind == EdgeKind::small ? kSmallSlotBytes : options_.slot_bytes;
   plan->runner = std::make_unique<Runner>(plan->program, std::move(edges), chunk_bytes);
@@ -196,7 +201,8 @@ Result<BoundPlan*> Communicator::plan(const Choice& choice, Collective collectiv
 Result<BoundPlan*> Communicator::small_plan(const Request& request, int root) {
   BoundPlan*& known = small_plans_[static_cast<std::size_t>(request.what)];
   if (root == 0 && known) return known;
-  // A barrier among few is an all_gather of nothing: its signature meets other calls' first messages.
+  // A barrier among few is an all_gather of nothing: its signature meets other calls' first
+  // messages.
   const Choice choice = chooser_.small(request);
   const bool pairs = request.what == Collective::barrier && choice.algorithm == Algorithm::one_shot;
   BoundPlan* made = GYRE_TRY(plan(choice, pairs ? Collective::all_gather : request.what, root));
@@ -238,10 +244,9 @@ Error Communicator::fail(Error error) {
     if (!fault_) fault_ = error;
     failed_.store(true, std::memory_order_release);
   }
-  const std::string text =
-      error.text.starts_with("rank ") || error.code == Code::remote
-          ? error.text
-          : fmt::format("rank {} gave up: {}", rank_, error.text);
+  const std::string text = error.text.starts_with("rank ") || error.code == Code::remote
+                               ? error.text
+                               : fmt::format("rank {} gave up: {}", rank_, error.text);
   const Code code = error.code == Code::aborted ? Code::remote : error.code;
   for (const auto& [peer, link] : mesh_->links())
     link->leave({code, error.rank >= 0 ? error.rank : rank_, text});
@@ -294,7 +299,10 @@ Result<std::unique_ptr<Communicator>> Communicator::split(int color, int key,
                                                           const CommOptions& options) {
   const std::int32_t mine[2] = {color, key};
   std::vector<std::int32_t> all(2 * static_cast<std::size_t>(size()));
-  Request request{.what = Collective::all_gather, .send = mine, .recv = all.data(), .count = 2,
+  Request request{.what = Collective::all_gather,
+                  .send = mine,
+                  .recv = all.data(),
+                  .count = 2,
                   .type = Type::i32};
   GYRE_TRY(run_one(request));
   const std::uint64_t child = ++children_;

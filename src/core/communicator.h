@@ -1,5 +1,6 @@
 // The communicator: one rank's place in one group. Owns mesh, plans and state; runs tasks. Knows
-// sequence numbers, deadlines and how a failure ends everything. Does not know the public API's types.
+// sequence numbers, deadlines and how a failure ends everything. Does not know the public API's
+// types.
 #pragma once
 
 #include <array>
@@ -25,7 +26,7 @@
 namespace gyre {
 
 struct CommOptions {
-  Nanos timeout = 0;       // of an operation; 0 never
+  Nanos timeout = 0;  // of an operation; 0 never
   Nanos init_timeout = 0;
   bool deterministic = false;
   std::uint32_t slot_bytes = 0;
@@ -45,8 +46,8 @@ struct BoundPlan {
 class Communicator {
  public:
   // Collective. `abort` stops the waiting from another thread.
-  static Result<std::unique_ptr<Communicator>> join(const std::vector<JobId>& ids, int rank, int size,
-                                                    const CommOptions& options,
+  static Result<std::unique_ptr<Communicator>> join(const std::vector<JobId>& ids, int rank,
+                                                    int size, const CommOptions& options,
                                                     const std::atomic<bool>& abort);
   ~Communicator();
 
@@ -66,7 +67,8 @@ class Communicator {
 
   // Children. Collective over this communicator (split) or over the survivors (shrink).
   Result<std::unique_ptr<Communicator>> split(int color, int key, const CommOptions& options);
-  Result<std::unique_ptr<Communicator>> shrink(std::span<const int> exclude, const CommOptions& options);
+  Result<std::unique_ptr<Communicator>> shrink(std::span<const int> exclude,
+                                               const CommOptions& options);
 
   // Any thread: makes every wait end; `why` goes to the peers.
   void stop(Error why);
@@ -86,8 +88,8 @@ class Communicator {
   Result<BoundPlan*> plan(const Choice& choice, Collective collective, int root);
   // The plan of a small call (Chooser::small), by the shortest way.
   Result<BoundPlan*> small_plan(const Request& request, int root);
-  // Of the operation under way; its clock starts when somebody first asks, so that an operation that
-  // never has to wait reads no clock.
+  // Of the operation under way; its clock starts when somebody first asks, so that an operation
+  // that never has to wait reads no clock.
   Nanos operation_deadline() {
     if (deadline_ == 0) deadline_ = deadline_in(options_.timeout);
     return deadline_;

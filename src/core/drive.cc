@@ -1,4 +1,5 @@
-// Driving: the calling thread runs a task to its end: turns, patience, and a look around now and then.
+// Driving: the calling thread runs a task to its end: turns, patience, and a look around now and
+// then.
 #include <algorithm>
 
 #include "core/communicator.h"
@@ -39,14 +40,16 @@ Status look_around(Task& task, Communicator& comm) {
   if (comm.operation_deadline() == kNever || now_ns() < comm.operation_deadline()) return {};
   const int culprit = blocked.empty() ? -1 : blocked.front()->link->peer();
   const bool crossed = task.call().collective() == Collective::send;
-  return error(Code::timeout, "time-out after {} in {} on rank {}: waiting for {}{}",
-               duration_text(comm.options().timeout), to_text(task.call()), comm.rank(),
-               ranks_text(blocked),
-               crossed ? " (sends and receives that cross need gyreGroupStart/End around them)" : "")
+  return error(
+             Code::timeout, "time-out after {} in {} on rank {}: waiting for {}{}",
+             duration_text(comm.options().timeout), to_text(task.call()), comm.rank(),
+             ranks_text(blocked),
+             crossed ? " (sends and receives that cross need gyreGroupStart/End around them)" : "")
       .blame(culprit);
 }
 
-// Moves the bytes of posted links. A broken link ends the task, unless its last frames were a farewell.
+// Moves the bytes of posted links. A broken link ends the task, unless its last frames were a
+// farewell.
 Result<bool> turn_links(Task& task, Communicator& comm) {
   bool moved = false;
   for (Link* link : task.posted_links()) {

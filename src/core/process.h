@@ -1,5 +1,5 @@
-// This process: a random number that tells it from every other, also across containers whose process
-// ids collide. A forked child gets its own.
+// This process: a random number that tells it from every other, also across containers whose
+// process ids collide. A forked child gets its own.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A request: one call of the user, checked and stored. Knows what was asked. Does not know how it is
-// done.
+// A request: one call of the user, checked and stored. Knows what was asked. Does not know how it
+// is done.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@ namespace gyre {
 // The scalar of a pre-multiplied sum.
 struct PremulScalar {
   Type type = Type::f32;
-  std::array<std::byte, 8> value{};      // host-immediate: read at creation
-  const void* pointer = nullptr;         // else read from here when the collective runs
+  std::array<std::byte, 8> value{};  // host-immediate: read at creation
+  const void* pointer = nullptr;     // else read from here when the collective runs
 };
 
 // Counts and offsets of a V-collective, copied: a stream may run it after the call has returned.

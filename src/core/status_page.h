@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "base/units.h"
 #include "base/unique.h"
+#include "base/units.h"
 #include "transport/signature.h"
 
 namespace gyre {

@@ -1,8 +1,14 @@
 #include "core/stream.h"
 
+#include "base/thread.h"
+
 namespace gyre {
 
-HostStream::HostStream() : thread_([this] { serve(); }) {}
+Result<std::shared_ptr<HostStream>> HostStream::create() {
+  std::shared_ptr<HostStream> out(new HostStream);
+  out->thread_ = GYRE_TRY(start_thread("a stream", [raw = out.get()] { raw->serve(); }));
+  return out;
+}
 
 HostStream::~HostStream() {
   {
@@ -10,7 +16,7 @@ HostStream::~HostStream() {
     closing_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void HostStream::enqueue(std::function<Status()> task) {

@@ -1,5 +1,5 @@
-// Host streams: an in-order queue with a thread of its own. Knows tasks and their first failure. Does
-// not know communicators.
+// Host streams: an in-order queue with a thread of its own. Knows tasks and their first failure.
+// Does not know communicators.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +16,8 @@ namespace gyre {
 
 class HostStream {
  public:
-  HostStream();
+  // Fails: system, when there is no more thread to be had.
+  static Result<std::shared_ptr<HostStream>> create();
   // Runs what is queued, then ends its thread.
   ~HostStream();
   HostStream(const HostStream&) = delete;
@@ -29,6 +30,7 @@ class HostStream {
   Status query();
 
  private:
+  HostStream() = default;
   void serve();
 
   std::mutex mutex_;

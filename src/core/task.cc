@@ -11,14 +11,15 @@ namespace {
 
 // How this rank's buffers can be reached, for every local peer: 28 of a slot's 32 inline bytes.
 struct BufferCard {
-  std::uint64_t send_at, recv_at;      // offset in the window, or the bare address
+  std::uint64_t send_at, recv_at;  // offset in the window, or the bare address
   std::uint32_t send_window, recv_window;
-  std::uint16_t can_map, can_pull;     // this rank can map, or copy from, all its peers' memory
+  std::uint16_t can_map, can_pull;  // this rank can map, or copy from, all its peers' memory
 };
 static_assert(sizeof(BufferCard) <= kInlineBytes);
 constexpr std::size_t kCardBytes = sizeof(BufferCard);
 
-// From here on results are written around the caches: nothing of the beginning would still be there.
+// From here on results are written around the caches: nothing of the beginning would still be
+// there.
 constexpr std::size_t kStreamingBytes = 8 << 20;
 
 // Windows need no slots: chunks are only as small as a stop must be noticed between them.
@@ -33,8 +34,10 @@ bool symmetric(Collective what) {
     case Collective::reduce_scatter:
     case Collective::reduce_scatter_v:
     case Collective::all_to_all:
-    case Collective::barrier: return true;
-    default: return false;
+    case Collective::barrier:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -51,17 +54,26 @@ std::pair<std::size_t, std::size_t> extents(const Request& r, int rank, int size
     return end;
   };
   switch (r.what) {
-    case Collective::all_gather: return {r.count, all()};
-    case Collective::gather: return {r.count, rank == r.root ? all() : 0};
-    case Collective::reduce_scatter: return {all(), r.count};
-    case Collective::scatter: return {rank == r.root ? all() : 0, r.count};
-    case Collective::all_to_all: return {all(), all()};
-    case Collective::broadcast: return {rank == r.root ? r.count : 0, r.count};
-    case Collective::reduce: return {r.count, rank == r.root ? r.count : 0};
+    case Collective::all_gather:
+      return {r.count, all()};
+    case Collective::gather:
+      return {r.count, rank == r.root ? all() : 0};
+    case Collective::reduce_scatter:
+      return {all(), r.count};
+    case Collective::scatter:
+      return {rank == r.root ? all() : 0, r.count};
+    case Collective::all_to_all:
+      return {all(), all()};
+    case Collective::broadcast:
+      return {rank == r.root ? r.count : 0, r.count};
+    case Collective::reduce:
+      return {r.count, rank == r.root ? r.count : 0};
     case Collective::all_gather_v:
     case Collective::reduce_scatter_v:
-    case Collective::all_to_all_v: break;
-    default: return {r.count, r.count};
+    case Collective::all_to_all_v:
+      break;
+    default:
+      return {r.count, r.count};
   }
   const Uneven& u = *r.uneven;
   const std::size_t own = u.send_counts[static_cast<std::size_t>(rank)];
@@ -109,8 +121,8 @@ Status CollectiveTask::prepare() {
 Status CollectiveTask::start_agree() {
   phase_ = Phase::agree;
   Agreement& a = *agreement_;
-  BoundPlan* plan = GYRE_TRY(
-      comm_.plan({Algorithm::one_shot, EdgeKind::small}, Collective::all_gather, 0));
+  BoundPlan* plan =
+      GYRE_TRY(comm_.plan({Algorithm::one_shot, EdgeKind::small}, Collective::all_gather, 0));
   const auto [send_elems, recv_elems] = extents(*request_, comm_.rank(), comm_.size());
   const std::size_t elem = size_of(request_->type);
   a.mine = {};
@@ -139,10 +151,13 @@ Status CollectiveTask::start_agree() {
   work_.call = call_;
   work_.type = Type::u8;
   work_.ranks = comm_.size();
-  work_.input = reinterpret_cast<std::uintptr_t>(&a.mine) - static_cast<std::size_t>(comm_.rank()) * kCardBytes;
+  work_.input = reinterpret_cast<std::uintptr_t>(&a.mine) -
+                static_cast<std::size_t>(comm_.rank()) * kCardBytes;
   work_.output = reinterpret_cast<std::uintptr_t>(a.cards.data());
-  work_.geometry = {.total_elems = n * kCardBytes, .block_elems = kCardBytes,
-                    .chunk_elems = kSmallSlotBytes, .loops = 1};
+  work_.geometry = {.total_elems = n * kCardBytes,
+                    .block_elems = kCardBytes,
+                    .chunk_elems = kSmallSlotBytes,
+                    .loops = 1};
   work_.tolerant = true;
   runner_ = plan->runner.get();
   runner_->start(work_);
@@ -185,8 +200,10 @@ Status CollectiveTask::map_windows() {
     window.link = link;
     // Virtual bases, as the owner's own Work has them.
     Work theirs = bind_work(*request_, Program{}, r, n, kSmallSlotBytes, tables_);
-    const std::uintptr_t send_shift = theirs.input - reinterpret_cast<std::uintptr_t>(request_->send);
-    const std::uintptr_t recv_shift = theirs.output - reinterpret_cast<std::uintptr_t>(request_->recv);
+    const std::uintptr_t send_shift =
+        theirs.input - reinterpret_cast<std::uintptr_t>(request_->send);
+    const std::uintptr_t recv_shift =
+        theirs.output - reinterpret_cast<std::uintptr_t>(request_->recv);
     if (window.input) window.input += static_cast<std::ptrdiff_t>(send_shift);
     if (window.output) window.output += static_cast<std::ptrdiff_t>(recv_shift);
     window.remote_input += send_shift;
@@ -209,9 +226,10 @@ Status CollectiveTask::start_main(const Choice& choice) {
   BoundPlan* plan = GYRE_TRY(comm_.plan(choice, request_->what, root()));
   const Entry* entry = find_entry(request_->what, choice.algorithm);
   bind(*plan, entry->needs_windows ? kWindowChunkBytes : comm_.mesh().shapes().slot_bytes);
-  work_.streaming = request_->send != request_->recv &&
-                    extents(*request_, comm_.rank(), comm_.size()).second *
-                            size_of(request_->type) >= kStreamingBytes;
+  work_.streaming =
+      request_->send != request_->recv &&
+      extents(*request_, comm_.rank(), comm_.size()).second * size_of(request_->type) >=
+          kStreamingBytes;
   if (entry->needs_windows) work_.windows = agreement_->windows.data();
   if (request_->what == Collective::barrier) work_.loops_min = 1;
   runner_->start(work_);
@@ -223,8 +241,10 @@ int CollectiveTask::root() const {
     case Collective::broadcast:
     case Collective::reduce:
     case Collective::gather:
-    case Collective::scatter: return request_->root;
-    default: return 0;
+    case Collective::scatter:
+      return request_->root;
+    default:
+      return 0;
   }
 }
 
@@ -270,7 +290,8 @@ Status PointToPointTask::prepare() {
     const auto [at, fresh] = index.try_emplace({request.root, request.what}, queues_.size());
     if (fresh) {
       queues_.emplace_back();
-      edges.edges.push_back({.peer = request.root, .index = kPointToPointEdge,
+      edges.edges.push_back({.peer = request.root,
+                             .index = kPointToPointEdge,
                              .outgoing = request.what == Collective::send});
     }
     queues_[at->second].waiting.push_back(&request);
@@ -300,13 +321,14 @@ Status PointToPointTask::copy_to_self() {
     const Request& from = *sends.front();
     const Request& to = *receives.front();
     if (from.count != to.count || from.type != to.type)
-      return error(Code::invalid_usage, "rank {} sends itself {} {} but receives {} {}", comm_.rank(),
-                   from.count, to_text(from.type), to.count, to_text(to.type));
+      return error(Code::invalid_usage, "rank {} sends itself {} {} but receives {} {}",
+                   comm_.rank(), from.count, to_text(from.type), to.count, to_text(to.type));
     if (from.count > 0) std::memmove(to.recv, from.send, from.count * size_of(from.type));
   }
   if (!sends.empty() || !receives.empty())
     return error(Code::invalid_usage,
-                 "rank {} sends to itself without a matching receive in the same group", comm_.rank());
+                 "rank {} sends to itself without a matching receive in the same group",
+                 comm_.rank());
   return {};
 }
 

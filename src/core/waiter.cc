@@ -19,9 +19,10 @@ int usable_cores() {
   return cores;
 }
 
-// About 10 us of spinning when every rank has a core of its own. Longer would save nothing that counts
-// and, where other work shares the cores, keep the peer from running for whole time-slices: with eight
-// compilers beside two ranks, all_reduce of 8 B took 2000 us at 20,000 spins and 90 us at 1000.
+// About 10 us of spinning when every rank has a core of its own. Longer would save nothing that
+// counts and, where other work shares the cores, keep the peer from running for whole time-slices:
+// with eight compilers beside two ranks, all_reduce of 8 B took 2000 us at 20,000 spins and 90 us
+// at 1000.
 Waiter::Waiter(int runners) : spins_(runners > usable_cores() ? 8 : 1000) {}
 
 bool Waiter::pause() {
@@ -34,8 +35,8 @@ bool Waiter::pause() {
   return round_ % 512 == 0;
 }
 
-// A link with a descriptor wakes poll(2); a bell wakes the futex. With both kinds the sleep is short,
-// since one cannot wake the other.
+// A link with a descriptor wakes poll(2); a bell wakes the futex. With both kinds the sleep is
+// short, since one cannot wake the other.
 void Waiter::doze(Bell* bell, std::uint32_t rings, const std::vector<Link*>& links) {
   std::vector<pollfd> waits;
   for (Link* link : links)

@@ -1,5 +1,5 @@
-// Patience: what a thread does while nothing moves. Spins, then yields, then sleeps. Knows cores and
-// bells. Does not know what is waited for.
+// Patience: what a thread does while nothing moves. Spins, then yields, then sleeps. Knows cores
+// and bells. Does not know what is waited for.
 #pragma once
 
 #include <vector>

@@ -122,8 +122,8 @@ bool Runner::run_move(const LaneState& state, const Move& move, const Operand* o
 
   Extent extent;
   if (move.targets > 0) {
-    Operand first{Place::input, extents_[static_cast<std::size_t>(&move - program_.moves.data())], 0,
-                  nullptr};
+    Operand first{Place::input, extents_[static_cast<std::size_t>(&move - program_.moves.data())],
+                  0, nullptr};
     const std::int32_t block = block_of(move, first, state.turn);
     extent = work_.geometry.extent(block, state.loop, state.lane->part);
     if (extent.count > 0 && sound) {
@@ -140,8 +140,8 @@ bool Runner::run_move(const LaneState& state, const Move& move, const Operand* o
   return true;
 }
 
-// A move that pulls from peers goes piece by piece, each as large as a bounce buffer: the chunk of such
-// a plan is as long as its tokens are rare.
+// A move that pulls from peers goes piece by piece, each as large as a bounce buffer: the chunk of
+// such a plan is as long as its tokens are rare.
 void Runner::combine_chunk(const LaneState& state, const Move& move, const Operand* operands,
                            Extent extent) {
   const Operand* sources = operands + move.waits;
@@ -179,7 +179,8 @@ void Runner::combine_piece(const LaneState& state, const Move& move, const Opera
   bool to_slot = false;  // the peer reads it at once: it belongs in the cache
   for (int i = 0; i < move.targets; ++i) to_slot |= targets[i].place == Place::fifo;
   const bool final = (move.flags & kFinal) != 0 && work_.op == Op::avg;  // sums need no last touch
-  if (move.sources == 1 && move.targets == 1 && !scaled && !final && sources_[0] == targets_[0]) return;
+  if (move.sources == 1 && move.targets == 1 && !scaled && !final && sources_[0] == targets_[0])
+    return;
   kernel_({.targets = targets_.data(),
            .target_count = move.targets,
            .sources = sources_.data(),
@@ -207,13 +208,15 @@ std::byte* Runner::target_pointer(const LaneState& state, const Move& move, cons
   if (operand.place == Place::fifo) return operand.edge->writer.payload(bytes);
   const std::int32_t block = block_of(move, operand, turn);
   switch (operand.place) {
-    case Place::scratch: return scratch(state, block);
+    case Place::scratch:
+      return scratch(state, block);
     case Place::output:
       return reinterpret_cast<std::byte*>(work_.output +
                                           local_offset(work_.output_offsets, block, extent));
     case Place::peer_output:
       return work_.windows[operand.rank].output + local_offset(work_.output_offsets, block, extent);
-    default: break;
+    default:
+      break;
   }
   check_failed("a move's target can be written", __FILE__, __LINE__);
 }
@@ -224,18 +227,21 @@ const std::byte* Runner::source_pointer(const LaneState& state, const Move& move
   if (operand.place == Place::fifo) return operand.edge->reader.payload(bytes);
   const std::int32_t block = block_of(move, operand, state.turn);
   switch (operand.place) {
-    case Place::scratch: return scratch(state, block);
+    case Place::scratch:
+      return scratch(state, block);
     case Place::input:
       return reinterpret_cast<const std::byte*>(work_.input +
                                                 local_offset(work_.input_offsets, block, extent));
     case Place::output:
       return reinterpret_cast<const std::byte*>(work_.output +
                                                 local_offset(work_.output_offsets, block, extent));
-    default: break;
+    default:
+      break;
   }
   if (const std::byte* base = mapped(operand)) {
     const bool is_input = operand.place == Place::peer_input;
-    return base + local_offset(is_input ? work_.input_offsets : work_.output_offsets, block, extent);
+    return base +
+           local_offset(is_input ? work_.input_offsets : work_.output_offsets, block, extent);
   }
   const auto slots = static_cast<std::size_t>(bounce_count_ + 1);
   if (!bounce_) bounce_.reset(new std::byte[slots * chunk_bytes_]);

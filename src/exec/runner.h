@@ -75,8 +75,8 @@ class Runner {
   const Program& program_;
   std::vector<Edge*> edges_;
   std::vector<Link*> posted_links_;
-  std::vector<Operand> operands_;       // parallel to program.refs
-  std::vector<std::int32_t> extents_;   // extent_block of each move
+  std::vector<Operand> operands_;      // parallel to program.refs
+  std::vector<std::int32_t> extents_;  // extent_block of each move
   std::vector<LaneState> lanes_;
   std::size_t chunk_bytes_;
   Work work_;

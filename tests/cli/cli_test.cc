@@ -52,7 +52,8 @@ TEST(Env, the_manual_lists_every_variable_as_the_tool_does) {
 
 TEST(Env, a_slip_gets_the_nearest_name_and_a_malformed_value_is_refused) {
   setenv("GYRE_TIMEOTU", "5", 1);
-  EXPECT_TRUE(contains(run("env").out, "unknown variable GYRE_TIMEOTU, did you mean GYRE_TIMEOUT?"));
+  EXPECT_TRUE(
+      contains(run("env").out, "unknown variable GYRE_TIMEOTU, did you mean GYRE_TIMEOUT?"));
   unsetenv("GYRE_TIMEOTU");
   setenv("GYRE_SLOTS", "many", 1);
   const Outcome refused = run("env");
@@ -96,8 +97,8 @@ TEST(Run, ranks_know_who_they_are_and_lines_say_whose_they_are) {
 
 TEST(Run, the_first_failure_ends_the_job_and_shows_its_last_lines) {
   const Nanos began = now_ns();
-  const Outcome failed =
-      run("run -n 3 -- sh -c 'if [ $RANK = 1 ]; then echo last words; exit 7; else exec sleep 60; fi'");
+  const Outcome failed = run(
+      "run -n 3 -- sh -c 'if [ $RANK = 1 ]; then echo last words; exit 7; else exec sleep 60; fi'");
   EXPECT_EQ(failed.status, 7);
   EXPECT_TRUE(contains(failed.out, "rank 1 failed with status 7")) << failed.out;
   EXPECT_TRUE(contains(failed.out, "  [1] last words")) << failed.out;
@@ -110,7 +111,7 @@ class Status : public testing::Test {
   Status() {
     job_ = fork();
     if (job_ == 0) {
-      execl(GYRE_TOOL, "gyre", "run", "-n", "2", "--", GYRE_STUCK, nullptr);
+      execl(GYRE_TOOL, "gyre", "run", "-n", "2", "--", GYRE_STUCK, name_.c_str(), nullptr);
       _exit(127);
     }
   }
@@ -118,16 +119,17 @@ class Status : public testing::Test {
     kill(job_, SIGTERM);
     waitpid(job_, nullptr, 0);
   }
+  const std::string name_ = "stuck-" + std::to_string(getpid());
   pid_t job_;
 };
 
 TEST_F(Status, names_the_rank_that_is_behind_and_the_one_that_waits) {
   std::string seen;
   for (const Nanos deadline = deadline_in(60_s); now_ns() < deadline;) {
-    seen = run("status").out;
+    seen = run("status --name " + name_).out;
     if (contains(seen, "waiting for rank 1")) break;
   }
-  EXPECT_TRUE(contains(seen, " stuck, 2 ranks")) << seen;
+  EXPECT_TRUE(contains(seen, " " + name_ + ", 2 ranks")) << seen;
   EXPECT_TRUE(contains(seen, "in all_reduce #2 of 2 float32, sum waiting for rank 1")) << seen;
   EXPECT_TRUE(contains(seen, "<- behind")) << seen;
   EXPECT_LT(seen.find("rank 1 "), seen.find("rank 0 ")) << "who is behind comes first\n" << seen;

@@ -3,10 +3,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-int main(void) {
+int main(int argc, char** argv) {
+  if (argc != 2) return 2;
   gyreComm_t comm;
   gyreConfig_t config = GYRE_CONFIG_INITIALIZER;
-  config.commName = "stuck";
+  config.commName = argv[1];
   if (gyreCommInitFromEnv(&comm, &config) != gyreSuccess) {
     fprintf(stderr, "%s\n", gyreGetLastError(NULL));
     return 1;
