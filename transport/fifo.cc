@@ -1,10 +1,16 @@
 #include "transport/fifo.h"
 
+#include <sys/mman.h>
+
+#include <cerrno>
+
 namespace gyre {
 
 namespace {
 
-std::size_t page_ceil(std::size_t bytes) { return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes; }
+std::size_t page_ceil(std::size_t bytes) {
+  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
 
 std::size_t header_bytes(const FifoShape& shape) {
   return page_ceil(sizeof(CreditLine) + shape.slots * sizeof(SlotHeader));
@@ -14,6 +20,14 @@ std::size_t header_bytes(const FifoShape& shape) {
 
 std::size_t fifo_bytes(const FifoShape& shape) {
   return header_bytes(shape) + page_ceil(std::size_t{shape.slots} * shape.slot_bytes);
+}
+
+Result<Mapping> private_fifo(const FifoShape& shape) {
+  const std::size_t bytes = fifo_bytes(shape);
+  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (address == MAP_FAILED) return error(Code::system, "mmap of {} B", bytes).because(errno);
+  return Mapping(address, bytes);
 }
 
 FifoMemory::FifoMemory(std::byte* memory, const FifoShape& shape)

@@ -11,11 +11,14 @@
 #include <cstdint>
 
 #include "base/check.h"
+#include "base/result.h"
+#include "base/unique.h"
 #include "transport/signature.h"
 
 namespace gyre {
 
-inline constexpr std::size_t kLineBytes = 128;  // two lines: the adjacent-line prefetcher pairs them
+inline constexpr std::size_t kLineBytes =
+    128;  // two lines: the adjacent-line prefetcher pairs them
 inline constexpr std::size_t kPageBytes = 4096;
 inline constexpr std::uint32_t kInlineBytes = 32;
 
@@ -42,6 +45,8 @@ struct FifoShape {
 
 // Bytes of memory that a FIFO of this shape takes, a whole number of pages.
 std::size_t fifo_bytes(const FifoShape& shape);
+// Zeroed memory for one FIFO that this process alone sees, taken where it is touched.
+Result<Mapping> private_fifo(const FifoShape& shape);
 
 // Both views share this: where things are. A view, not an owner: the Link owns the storage.
 class FifoMemory {
@@ -73,7 +78,8 @@ class FifoWriter {
  public:
   FifoWriter() = default;
   explicit FifoWriter(const FifoMemory& memory) : memory_(memory) {}
-  // True when the current slot is free. Looks at the reader's line only when the cached credit is out.
+  // True when the current slot is free. Looks at the reader's line only when the cached credit is
+  // out.
   bool can_send() {
     if (step_ - credit_ < memory_.shape().slots) return true;
     // pairs with FifoReader::release(): the reader's loads from the slot are over

@@ -132,8 +132,8 @@ Status Mesh::connect(std::span<const int> peers, Nanos deadline, const std::atom
           .blame(connection.rank);
     GYRE_LOG(info, "opened link rank {} -> {} over tcp {}", options_.rank, connection.rank,
              connection.socket.ends());
-    links_[connection.rank] = GYRE_TRY(
-        make_tcp_link(connection.rank, connection.socket.release(), param_fifo_limit.get().count));
+    links_[connection.rank] =
+        make_tcp_link(connection.rank, connection.socket.release(), param_fifo_limit.get().count);
   }
   return share_memory(std::move(local), deadline);
 }

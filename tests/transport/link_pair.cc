@@ -51,9 +51,7 @@ LinkPair stream_links(Sockets sockets) {
   LinkPair out;
   for (int end = 0; end < 2; ++end) {
     out.lines[end] = Fd(::dup(sockets.ends[end].get()));
-    auto made = make_tcp_link(1 - end, std::move(sockets.ends[end]), kLimit);
-    GYRE_CHECK(made);
-    out.ends[end] = *std::move(made);
+    out.ends[end] = make_tcp_link(1 - end, std::move(sockets.ends[end]), kLimit);
   }
   return out;
 }
