@@ -20,6 +20,7 @@ if(GYRE_SANITIZE)
   set(sanitize -fsanitize=${GYRE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_compile_options(${sanitize})
   add_link_options(${sanitize})
+  add_compile_definitions(GYRE_SANITIZED)
 endif()
 if(GYRE_FUZZ)
   # Coverage of the floors steers the fuzzers; their main comes with -fsanitize=fuzzer at link.
