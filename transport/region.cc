@@ -7,9 +7,12 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
+#include <string>
 
 #include "base/units.h"
 
@@ -22,6 +25,7 @@ namespace gyre {
 namespace {
 
 constexpr std::size_t kHugeBytes = 2_MiB;
+constexpr std::size_t kAskFromBytes = 64_MiB;
 
 struct Table {
   std::shared_mutex mutex;
@@ -34,6 +38,15 @@ struct Table {
 Table& table() {
   static auto* made = new Table;
   return *made;
+}
+
+// What the kernel says can still be had, or nothing when it does not say.
+std::optional<std::size_t> available_bytes() {
+  std::ifstream info("/proc/meminfo");
+  std::string name, unit;
+  for (std::size_t kib = 0; info >> name >> kib; std::getline(info, unit))
+    if (name == "MemAvailable:") return kib << 10;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -64,6 +77,12 @@ Result<std::byte*> allocate_region(std::size_t bytes) {
   const std::size_t grain = bytes >= kHugeBytes ? kHugeBytes : 4096;
   const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + grain - 1) / grain * grain;
   if (rounded < bytes) return error(Code::invalid_argument, "{} B is too much to allocate", bytes);
+  // The kernel would promise more than there is, and then kill whoever is largest. Reading its
+  // figure costs more than a small region.
+  if (rounded >= kAskFromBytes)
+    if (const auto available = available_bytes(); available && rounded > *available)
+      return error(Code::system, "{} of shared memory were asked for, {} are available",
+                   bytes_text(rounded), bytes_text(*available));
   auto region = std::make_shared<Region>();
   region->fd = Fd(memfd_create("gyre-region", MFD_CLOEXEC));
   if (!region->fd) return error(Code::system, "memfd_create").because(errno);

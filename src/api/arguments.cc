@@ -1,5 +1,6 @@
 #include "api/arguments.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace gyre {
@@ -16,7 +17,9 @@ Result<Type> to_type(gyreDataType_t type) {
   return static_cast<Type>(type);
 }
 
-int premul_handle(int serial, int index) { return kFirstPremul + (serial << 20 | (index & 0xfffff)); }
+int premul_handle(int serial, int index) {
+  return kFirstPremul + (serial << 20 | (index & 0xfffff));
+}
 
 Result<ResolvedOp> to_op(gyreRedOp_t op, Type type, gyreComm* handle) {
   const int number = static_cast<int>(op);
@@ -26,7 +29,8 @@ Result<ResolvedOp> to_op(gyreRedOp_t op, Type type, gyreComm* handle) {
     const auto found = handle->operators.find(number);
     if (found == handle->operators.end())
       return error(Code::invalid_argument,
-                   "reduction handle {} was not made on this communicator, or was destroyed", number);
+                   "reduction handle {} was not made on this communicator, or was destroyed",
+                   number);
     if (found->second.type != type)
       return error(Code::invalid_argument, "reduction handle {} is for {}, not {}", number,
                    to_text(found->second.type), to_text(type));
@@ -34,12 +38,14 @@ Result<ResolvedOp> to_op(gyreRedOp_t op, Type type, gyreComm* handle) {
     out.scalar = found->second;
     return out;
   }
-  static constexpr Op kOps[] = {Op::sum, Op::prod, Op::max, Op::min, Op::avg, Op::band, Op::bor, Op::bxor};
+  static constexpr Op kOps[] = {Op::sum, Op::prod, Op::max, Op::min,
+                                Op::avg, Op::band, Op::bor, Op::bxor};
   if (number < 0 || number >= gyreNumOps)
     return error(Code::invalid_argument, "reduction {} does not exist", number);
   out.op = kOps[number];
   if (!is_defined(out.op, type))
-    return error(Code::invalid_argument, "{} is not defined for {}", to_text(out.op), to_text(type));
+    return error(Code::invalid_argument, "{} is not defined for {}", to_text(out.op),
+                 to_text(type));
   return out;
 }
 
@@ -55,14 +61,29 @@ bool writes(const Request& r, int rank) {
   return r.what != Collective::send && (!to_root || rank == r.root);
 }
 
-Status check_uneven(const Request& r, int size) {
+bool any(const std::vector<std::size_t>& counts) {
+  return std::any_of(counts.begin(), counts.end(), [](std::size_t count) { return count != 0; });
+}
+
+Status check_uneven(const Request& r, int rank, int size) {
   const auto n = static_cast<std::size_t>(size);
+  const auto me = static_cast<std::size_t>(rank);
   const Uneven& u = *r.uneven;
+  const std::size_t limit = std::numeric_limits<std::size_t>::max() / 2 / size_of(r.type) / n;
   for (const auto* table : {&u.send_counts, &u.send_offsets, &u.recv_counts, &u.recv_offsets})
-    for (std::size_t i = 0; i < n && i < table->size(); ++i)
-      if ((*table)[i] > std::numeric_limits<std::size_t>::max() / 2 / size_of(r.type))
-        return error(Code::invalid_argument, "count or offset {} of rank {} is too large",
-                     (*table)[i], i);
+    for (std::size_t i = 0; i < table->size(); ++i)
+      if ((*table)[i] > limit)
+        return error(Code::invalid_argument, "{}: count or offset {} of rank {} is too large",
+                     to_text(r.what), (*table)[i], i);
+  const bool gathers = r.what == Collective::all_gather_v, sends_all = any(u.send_counts);
+  if (!r.send && (gathers ? u.send_counts[me] != 0 : sends_all))
+    return error(Code::invalid_argument, "{} with a NULL send buffer", to_text(r.what));
+  const bool scatters = r.what == Collective::reduce_scatter_v;
+  const bool receives = gathers    ? sends_all
+                        : scatters ? u.send_counts[me] != 0
+                                   : any(u.recv_counts);
+  if (!r.recv && receives)
+    return error(Code::invalid_argument, "{} with a NULL receive buffer", to_text(r.what));
   return {};
 }
 
@@ -73,15 +94,15 @@ Status check_request(const Request& r, int rank, int size) {
     return error(Code::invalid_argument, "{} {} is not below the number of ranks, {}",
                  is_point_to_point(r.what) ? "peer" : "root", r.root, size);
   if (r.what == Collective::barrier) return {};
-  if (is_uneven(r.what)) return check_uneven(r, size);
+  if (is_uneven(r.what)) return check_uneven(r, rank, size);
   if (r.count == 0) return {};
   const std::size_t blocks = static_cast<std::size_t>(size);
   if (r.count > std::numeric_limits<std::size_t>::max() / 2 / size_of(r.type) / blocks)
-    return error(Code::invalid_argument, "{} of {} {} on {} ranks overflows", to_text(r.what), r.count,
-                 to_text(r.type), size);
+    return error(Code::invalid_argument, "{} of {} {} on {} ranks overflows", to_text(r.what),
+                 r.count, to_text(r.type), size);
   if (reads(r, rank) && !r.send)
-    return error(Code::invalid_argument, "{} of {} elements with a NULL send buffer", to_text(r.what),
-                 r.count);
+    return error(Code::invalid_argument, "{} of {} elements with a NULL send buffer",
+                 to_text(r.what), r.count);
   if (writes(r, rank) && !r.recv)
     return error(Code::invalid_argument, "{} of {} elements with a NULL receive buffer",
                  to_text(r.what), r.count);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <deque>
 #include <thread>
+
+#include "base/thread.h"
 
 namespace gyre {
 
@@ -11,19 +14,41 @@ namespace {
 struct Group {
   int depth = 0;
   std::vector<GroupedCall> calls;
-  std::vector<std::function<Status()>> inits;
+  std::vector<GroupedInit> inits;
 };
 
 thread_local Group group;
 
-// Runs every task in a thread of its own. Gives: the first failure, by position.
-Status run_side_by_side(std::vector<std::function<Status()>>& tasks) {
-  std::vector<Status> results(tasks.size());
+void drop(std::vector<GroupedInit>& inits) {
+  for (GroupedInit& init : inits) init.drop();
+}
+
+// Runs every init in a thread of its own, or none of them where threads run out: those that ran
+// would wait for the others. Gives: the first failure, by position.
+Status run_side_by_side(std::vector<GroupedInit>& inits) {
+  enum Gate : int { closed, open, cancelled };
+  std::atomic<int> gate{closed};
+  std::vector<Status> results(inits.size());
   std::vector<std::thread> threads;
-  for (std::size_t i = 1; i < tasks.size(); ++i)
-    threads.emplace_back([&, i] { results[i] = tasks[i](); });
-  if (!tasks.empty()) results[0] = tasks[0]();
+  Status whole;
+  for (std::size_t i = 1; i < inits.size() && whole; ++i) {
+    auto thread = start_thread("an init in a group", [&, i] {
+      gate.wait(closed);
+      if (gate == open) results[i] = inits[i].run();
+    });
+    if (thread)
+      threads.push_back(*std::move(thread));
+    else
+      whole = thread.take_error();
+  }
+  gate = whole ? open : cancelled;
+  gate.notify_all();
+  if (whole) results[0] = inits[0].run();
   for (std::thread& thread : threads) thread.join();
+  if (!whole) {
+    drop(inits);
+    return whole;
+  }
   for (Status& result : results)
     if (!result) return std::move(result);
   return {};
@@ -48,7 +73,7 @@ std::vector<Share> shares_of(std::vector<GroupedCall>& calls) {
 
 Status run_share(const Share& share) {
   Use use(share.handle);
-  GYRE_TRY(check_ready(share.handle));
+  GYRE_TRY(check_ready(share.handle, "group"));
   Communicator& comm = *share.handle->comm;
   std::lock_guard lock(comm.mutex());
   Status status = comm.run(share.requests);
@@ -56,18 +81,27 @@ Status run_share(const Share& share) {
   return status;
 }
 
+Result<std::shared_ptr<HostStream>> worker_of(gyreComm* handle) {
+  std::lock_guard lock(handle->mutex);
+  if (!handle->worker) handle->worker = GYRE_TRY(HostStream::create());
+  return handle->worker;
+}
+
 // Ranks of one thread wait for each other, so each communicator but the first runs its part in a
 // worker of its own.
 Status run_calls(std::vector<GroupedCall> calls) {
   std::vector<Share> shares = shares_of(calls);
-  for (std::size_t i = 1; i < shares.size(); ++i) {
-    std::unique_ptr<HostStream>& worker = shares[i].handle->worker;
-    if (!worker) worker = std::make_unique<HostStream>();
-    worker->enqueue([&share = shares[i]] { return run_share(share); });
+  std::vector<std::shared_ptr<HostStream>> workers;
+  for (const Share& share : shares) {
+    Use use(share.handle);
+    GYRE_TRY(check_ready(share.handle, "group"));
+    if (&share != &shares.front()) workers.push_back(GYRE_TRY(worker_of(share.handle)));
   }
+  for (std::size_t i = 0; i < workers.size(); ++i)
+    workers[i]->enqueue([&share = shares[i + 1]] { return run_share(share); });
   Status first = run_share(shares[0]);
-  for (std::size_t i = 1; i < shares.size(); ++i) {
-    Status status = shares[i].handle->worker->synchronize();
+  for (const auto& worker : workers) {
+    Status status = worker->synchronize();
     if (first && !status) first = std::move(status);
   }
   return first;
@@ -80,6 +114,7 @@ struct Junction {
   std::size_t missing = 0;
   bool done = false;
   std::vector<GroupedCall> calls;
+  std::deque<Queued> queued;
 };
 
 Status meet_at(const std::shared_ptr<Junction>& junction) {
@@ -89,9 +124,32 @@ Status meet_at(const std::shared_ptr<Junction>& junction) {
     return {};
   }
   Status status = run_calls(std::move(junction->calls));
+  junction->queued.clear();
   junction->done = true;
   junction->changed.notify_all();
   return status;
+}
+
+Status run_on_streams(std::vector<GroupedCall> calls) {
+  std::vector<std::shared_ptr<HostStream>> streams;
+  auto junction = std::make_shared<Junction>();
+  for (GroupedCall& call : calls) {
+    if (!call.stream)
+      return error(Code::invalid_usage, "a group uses streams on all of its calls or on none");
+    // The calls must not keep a destroyed stream: it would end in its own thread.
+    const std::shared_ptr<HostStream> stream = std::move(call.stream);
+    if (std::find(streams.begin(), streams.end(), stream) == streams.end())
+      streams.push_back(stream);
+    junction->queued.emplace_back(call.handle);
+  }
+  junction->missing = streams.size();
+  junction->calls = std::move(calls);
+  // Two groups over the same streams come to all of them in one order, or they would wait for each
+  // other.
+  static std::mutex order;
+  std::lock_guard lock(order);
+  for (const auto& stream : streams) stream->enqueue([junction] { return meet_at(junction); });
+  return {};
 }
 
 }  // namespace
@@ -99,43 +157,32 @@ Status meet_at(const std::shared_ptr<Junction>& junction) {
 bool in_group() { return group.depth > 0; }
 void group_start() { ++group.depth; }
 void group_add(GroupedCall call) { group.calls.push_back(std::move(call)); }
-void group_add_init(std::function<Status()> init) { group.inits.push_back(std::move(init)); }
+void group_add_init(GroupedInit init) { group.inits.push_back(std::move(init)); }
 
 Status group_end() {
   if (group.depth == 0) return error(Code::invalid_usage, "gyreGroupEnd without gyreGroupStart");
   if (--group.depth > 0) return {};
-  std::vector<std::function<Status()>> inits = std::move(group.inits);
-  std::vector<GroupedCall> calls = std::move(group.calls);
-  group.inits.clear();
-  group.calls.clear();
-  if (!inits.empty() && !calls.empty())
-    return error(Code::invalid_usage, "a group holds either inits or operations, not both");
+  std::vector<GroupedInit> inits = std::exchange(group.inits, {});
+  std::vector<GroupedCall> calls = std::exchange(group.calls, {});
+  if (!inits.empty() && !calls.empty()) {
+    drop(inits);
+    return error(Code::invalid_usage,
+                 "a group holds either inits and splits or operations, not both");
+  }
   if (!inits.empty()) return run_side_by_side(inits);
   if (calls.empty()) return {};
-  std::vector<HostStream*> streams;
-  for (const GroupedCall& call : calls)
-    if (std::find(streams.begin(), streams.end(), call.stream) == streams.end())
-      streams.push_back(call.stream);
-  if (streams.size() == 1 && !streams[0]) return run_calls(std::move(calls));
-  if (std::find(streams.begin(), streams.end(), nullptr) != streams.end())
-    return error(Code::invalid_usage, "a group uses streams on all of its calls or on none");
-  auto junction = std::make_shared<Junction>();
-  junction->missing = streams.size();
-  junction->calls = std::move(calls);
-  for (HostStream* stream : streams) stream->enqueue([junction] { return meet_at(junction); });
-  return {};
+  const bool any_stream = std::any_of(
+      calls.begin(), calls.end(), [](const GroupedCall& call) { return call.stream != nullptr; });
+  return any_stream ? run_on_streams(std::move(calls)) : run_calls(std::move(calls));
 }
 
 Result<std::vector<GroupedCall>> group_drop() {
   if (group.depth == 0)
     return error(Code::invalid_usage, "gyreGroupSimulateEnd without gyreGroupStart");
-  std::vector<GroupedCall> calls;
-  if (--group.depth == 0) {
-    calls = std::move(group.calls);
-    group.calls.clear();
-    group.inits.clear();
-  }
-  return calls;
+  if (--group.depth > 0) return std::vector<GroupedCall>();
+  std::vector<GroupedInit> inits = std::exchange(group.inits, {});
+  drop(inits);
+  return std::exchange(group.calls, {});
 }
 
 }  // namespace gyre

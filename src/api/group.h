@@ -10,14 +10,19 @@ namespace gyre {
 struct GroupedCall {
   gyreComm* handle;
   Request request;
-  HostStream* stream;  // nullptr: the calling thread
+  std::shared_ptr<HostStream> stream;  // nullptr: the calling thread
 };
 
 bool in_group();
 void group_start();
 void group_add(GroupedCall call);
-// Inits are grouped apart: each may wait for the others, so each gets a thread at the end.
-void group_add_init(std::function<Status()> init);
+// Inits and splits are grouped apart: each may wait for the others, so each gets a thread at the
+// end. One of the two is called, once.
+struct GroupedInit {
+  std::function<Status()> run;
+  std::function<void()> drop;
+};
+void group_add_init(GroupedInit init);
 // Ends one level; the outermost runs what was collected. Fails: invalid-usage without a start.
 Status group_end();
 // Ends the outermost level without running. Gives the calls.
