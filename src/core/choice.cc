@@ -73,6 +73,11 @@ bool Chooser::agrees(const Request&) const {
 }
 
 Choice Chooser::small(const Request& request) const {
+  // A barrier among few is an all_gather of nothing: its signature meets other calls' first
+  // messages.
+  if (request.what == Collective::barrier && layout_.size <= param_direct_ranks_max.get() &&
+      valid(Collective::all_gather, one_shot, 0))
+    return {one_shot, EdgeKind::small};
   return {first_valid(request, {one_shot, two_shot, pairwise, doubling}), EdgeKind::small};
 }
 

@@ -201,8 +201,6 @@ Result<BoundPlan*> Communicator::plan(const Choice& choice, Collective collectiv
 Result<BoundPlan*> Communicator::small_plan(const Request& request, int root) {
   BoundPlan*& known = small_plans_[static_cast<std::size_t>(request.what)];
   if (root == 0 && known) return known;
-  // A barrier among few is an all_gather of nothing: its signature meets other calls' first
-  // messages.
   const Choice choice = chooser_.small(request);
   const bool pairs = request.what == Collective::barrier && choice.algorithm == Algorithm::one_shot;
   BoundPlan* made = GYRE_TRY(plan(choice, pairs ? Collective::all_gather : request.what, root));
@@ -242,6 +240,7 @@ Error Communicator::fail(Error error) {
   {
     std::lock_guard lock(fault_mutex_);
     if (!fault_) fault_ = error;
+    error = *fault_;  // what a stopped call stumbles over is no cause
     failed_.store(true, std::memory_order_release);
   }
   const std::string text = error.text.starts_with("rank ") || error.code == Code::remote
