@@ -81,6 +81,7 @@ Work bind_work(const Request& request, const Program& program, int rank, int siz
   Work work;
   work.type = request.type;
   work.op = request.op;
+  work.rank = rank;
   work.ranks = size;
   work.input = reinterpret_cast<std::uintptr_t>(request.send);
   work.output = reinterpret_cast<std::uintptr_t>(request.recv);

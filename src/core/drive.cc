@@ -32,7 +32,7 @@ Status look_around(Task& task, Communicator& comm) {
     if (!status && !edge->ready())
       return status.take_error().context(fmt::format("in {}", to_text(task.call())));
   }
-  for (Link* link : task.posted_links()) GYRE_TRY(comm.mesh().check_peer(*link));
+  for (Link* link : task.posted_links()) GYRE_TRY(comm.mesh().hear_peer(*link));
   if (!blocked.empty()) {
     const Nanos since = comm.operation_deadline() - comm.options().timeout;
     comm.status_page().wait_for(blocked.front()->link->peer(), since);
@@ -40,11 +40,9 @@ Status look_around(Task& task, Communicator& comm) {
   if (comm.operation_deadline() == kNever || now_ns() < comm.operation_deadline()) return {};
   const int culprit = blocked.empty() ? -1 : blocked.front()->link->peer();
   const bool crossed = task.call().collective() == Collective::send;
-  return error(
-             Code::timeout, "time-out after {} in {} on rank {}: waiting for {}{}",
-             duration_text(comm.options().timeout), to_text(task.call()), comm.rank(),
-             ranks_text(blocked),
-             crossed ? " (sends and receives that cross need gyreGroupStart/End around them)" : "")
+  return error(Code::timeout, "time-out after {} in {} on rank {}: waiting for {} {}",
+               duration_text(comm.options().timeout), to_text(task.call()), comm.rank(),
+               ranks_text(blocked), crossed ? kCrossingHint : "")
       .blame(culprit);
 }
 

@@ -150,6 +150,7 @@ Status CollectiveTask::start_agree() {
   work_ = {};
   work_.call = call_;
   work_.type = Type::u8;
+  work_.rank = comm_.rank();
   work_.ranks = comm_.size();
   work_.input = reinterpret_cast<std::uintptr_t>(&a.mine) -
                 static_cast<std::size_t>(comm_.rank()) * kCardBytes;
@@ -296,8 +297,9 @@ Status PointToPointTask::prepare() {
     }
     queues_[at->second].waiting.push_back(&request);
   }
-  GYRE_TRY(comm_.mesh().bind(edges, EdgeKind::point_to_point, comm_.operation_deadline(),
-                             comm_.stop_word()));
+  GYRE_TRY_WHILE(comm_.mesh().bind(edges, EdgeKind::point_to_point, comm_.operation_deadline(),
+                                   comm_.stop_word()),
+                 "waiting for the other end of {} {}", to_text(call_), kCrossingHint);
   for (auto& [name, at] : index) {
     BoundPlan* plan = GYRE_TRY(
         comm_.plan({Algorithm::pairwise, EdgeKind::point_to_point}, name.second, name.first));

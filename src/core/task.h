@@ -70,6 +70,10 @@ class CollectiveTask final : public Task {
   std::array<std::byte, 8> scalar_{};
 };
 
+// Said whenever point-to-point calls wait in vain.
+inline constexpr const char* kCrossingHint =
+    "(sends and receives that cross need gyreGroupStart/End around them)";
+
 // The sends and receives of one group, all under way at once; per peer and direction in order.
 class PointToPointTask final : public Task {
  public:

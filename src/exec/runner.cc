@@ -126,6 +126,10 @@ bool Runner::run_move(const LaneState& state, const Move& move, const Operand* o
                   0, nullptr};
     const std::int32_t block = block_of(move, first, state.turn);
     extent = work_.geometry.extent(block, state.loop, state.lane->part);
+    // Uneven calls have no count in their signature: there the tables may still disagree.
+    for (int i = 0; i < move.sources && sound; ++i)
+      if (sources[i].edge) sound = check_bytes(*sources[i].edge, extent.count * elem_bytes_);
+    if (!sound && !work_.tolerant) return false;
     if (extent.count > 0 && sound) {
       combine_chunk(state, move, operands, extent);
       if (failure_ && !work_.tolerant) return false;
@@ -299,8 +303,18 @@ bool Runner::check_signature(const Edge& edge) {
   const SlotHeader& header = edge.reader.header();
   if (header.call == work_.call) return true;
   const int peer = edge.link->peer();
-  fail(error(Code::invalid_usage, "calls differ: this rank called {}, rank {} called {}",
+  fail(error(Code::invalid_usage, "calls differ: rank {} called {}, rank {} called {}", work_.rank,
              to_text(work_.call), peer, to_text(header.call))
+           .blame(peer));
+  return false;
+}
+
+bool Runner::check_bytes(const Edge& edge, std::size_t bytes) {
+  const std::size_t there = edge.reader.header().bytes;
+  if (there == bytes) return true;
+  const int peer = edge.link->peer();
+  fail(error(Code::invalid_usage, "counts differ: rank {} sent {} B where rank {} expects {} B in {}",
+             peer, there, work_.rank, bytes, to_text(work_.call))
            .blame(peer));
   return false;
 }

@@ -26,6 +26,7 @@ struct Work {
   CallSignature call;
   Type type = Type::u8;
   Op op = Op::sum;
+  int rank = -1;                // this one, for messages
   int ranks = 1;                // avg divides by it
   const void* scale = nullptr;  // this rank's scalar of a pre-multiplied sum
   // Virtual bases: block b of a buffer begins at base + offset(b) elements, also where the buffer
