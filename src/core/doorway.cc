@@ -19,6 +19,7 @@ constexpr Nanos kStrangerLimit = 2_s;       // from accept to the end of the han
 constexpr std::size_t kStrangersMax = 512;  // handshakes under way at one door
 constexpr int kTurnMsMax = 20;              // bounds how late an abort or a parked caller is seen
 constexpr Nanos kGoneAfter = 3_s;           // a door that refuses this long has no owner any more
+constexpr Nanos kKnockAfter = 200_ms;       // from one look at those who should call to the next
 
 std::string unix_name(const Token& token) {
   std::string out = "gyre-";
@@ -97,13 +98,17 @@ Status Doorway::serve() {
     const std::string from = one->handshake.socket().remote().host_text();
     const Handshake::State state = one->handshake.step();
     std::string reason;
-    if (state == Handshake::State::done) {
+    if (state == Handshake::State::done && one->handshake.peer().purpose == Purpose::probe) {
+      // It knows now that this door has an owner.
+    } else if (state == Handshake::State::done) {
       const Hello& hello = one->handshake.peer();
       const CallerKey key{hello.comm, static_cast<std::uint16_t>(hello.purpose), hello.lane,
                           hello.rank};
       parked_[key] = {hello.rank, one->handshake.take_socket(), one->handshake.session_key()};
     } else if (state == Handshake::State::failed) {
-      reason = one->handshake.take_error().text;
+      // Who knocks and goes without a word is no stranger: see Meeting::knock().
+      const Error why = one->handshake.take_error();
+      if (why.code != Code::remote) reason = why.text;
     } else if (now_ns() - one->since > kStrangerLimit) {
       reason = "no handshake in time";
     } else {
@@ -138,7 +143,7 @@ class Doorway::Meeting {
     for (std::size_t i = 0; i < peers_.size(); ++i) {
       out_[i].rank = peers_[i].rank;
       if (call_.rank > peers_[i].rank)
-        GYRE_TRY(prepare_dial(i));
+        dials_[i] = GYRE_TRY(dial(i, call_.purpose));
       else
         ++answers_missing_;
     }
@@ -153,7 +158,8 @@ class Doorway::Meeting {
   }
 
  private:
-  Status prepare_dial(std::size_t i) {
+  // `purpose` probe: only to learn whether the door has an owner.
+  Result<Dialer> dial(std::size_t i, Purpose purpose) const {
     const PeerCard& card = peers_[i].card;
     const PeerCard& own = door_.card_;
     std::vector<Address> targets;
@@ -165,17 +171,19 @@ class Doorway::Meeting {
     if (tcp.is_link_local()) tcp = tcp.with_scope(door_.tcp_.local().scope());
     targets.push_back(tcp);
     Hello mine;
-    mine.purpose = call_.purpose;
+    mine.purpose = purpose;
     mine.rank = call_.rank;
     mine.comm = call_.comm;
     mine.lane = call_.lane;
     mine.token = own.token;
-    dials_[i].emplace(std::move(targets), door_.key_, mine, card.token);
-    return {};
+    return Dialer(std::move(targets), door_.key_, mine, card.token);
   }
 
   Status turn() {
-    if (answers_missing_ > 0) GYRE_TRY(turn_answers());
+    if (answers_missing_ > 0) {
+      GYRE_TRY(turn_answers());
+      GYRE_TRY(knock());
+    }
     for (std::size_t i = 0; i < peers_.size(); ++i) {
       if (!dials_[i]) continue;
       if (dials_[i]->step()) {
@@ -186,6 +194,29 @@ class Doorway::Meeting {
       } else if (dials_[i]->refused_for() > kGoneAfter) {
         return blame(i, Code::remote, "is gone");
       }
+    }
+    return {};
+  }
+
+  // Who should call us may be dead: looks in on one after the other. A door that takes the call has
+  // an owner, even if he is too busy to answer.
+  Status knock() {
+    if (knock_ && !knock_->step()) {
+      if (knock_->refused_for() > kGoneAfter)
+        return error(Code::remote, "rank {} ({}) is gone: {}", peers_[knocked_].rank,
+                     where_text(peers_[knocked_].card), knock_->trouble())
+            .blame(peers_[knocked_].rank);
+      if (knock_->refused_for() > 0 && !out_[knocked_].socket) return {};
+    }
+    if (now_ns() < next_knock_) return {};
+    next_knock_ = now_ns() + kKnockAfter;
+    knock_.reset();
+    for (std::size_t k = 1; k <= peers_.size(); ++k) {
+      const std::size_t i = (knocked_ + k) % peers_.size();
+      if (out_[i].socket || call_.rank > peers_[i].rank) continue;
+      knocked_ = i;
+      knock_ = GYRE_TRY(dial(i, Purpose::probe));
+      break;
     }
     return {};
   }
@@ -250,6 +281,9 @@ class Doorway::Meeting {
       dials_;  // by peer; empty for those who call us, and when through
   std::size_t missing_ = 0;
   std::size_t answers_missing_ = 0;
+  std::optional<Dialer> knock_;  // at the door of peers_[knocked_]
+  std::size_t knocked_ = 0;
+  Nanos next_knock_ = now_ns() + kKnockAfter;
 };
 
 Result<std::vector<Connection>> Doorway::connect(const Call& call, std::span<const Peer> peers,
