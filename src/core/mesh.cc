@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/param.h"
+#include "transport/chaos.h"
 #include "transport/shm.h"
 #include "transport/tcp.h"
 
@@ -102,19 +103,20 @@ Status Mesh::open_outgoing(std::vector<Edge*>& waiting, Nanos deadline,
   return {};
 }
 
-Result<PeerNews> Mesh::hear_peer(Link& link) const {
+Status Mesh::check_peer(Link& link) const {
   if (desk_)
     if (auto word = desk_->farewell()) return Error{word->code, word->culprit, word->text};
-  PeerNews news = GYRE_TRY(link.check());
+  const PeerNews news = GYRE_TRY(link.check());
   if (news.farewell) return Error{news.farewell->code, news.farewell->culprit, news.farewell->text};
-  return news;
+  if (news.left)
+    return error(Code::remote, "rank {} has left: it destroyed its communicator", link.peer())
+        .blame(link.peer());
+  return {};
 }
 
-Status Mesh::check_peer(Link& link) const {
-  const PeerNews news = GYRE_TRY(hear_peer(link));
-  if (!news.left) return {};
-  return error(Code::remote, "rank {} has left: it destroyed its communicator", link.peer())
-      .blame(link.peer());
+// Every link of a job has dice of its own.
+std::uint64_t Mesh::chaos_salt(int peer) const {
+  return static_cast<std::uint64_t>(options_.rank) << 32 | static_cast<std::uint32_t>(peer);
 }
 
 Status Mesh::connect(std::span<const int> peers, Nanos deadline, const std::atomic<bool>& abort) {
@@ -136,8 +138,10 @@ Status Mesh::connect(std::span<const int> peers, Nanos deadline, const std::atom
           .blame(connection.rank);
     GYRE_LOG(info, "opened link rank {} -> {} over tcp {}", options_.rank, connection.rank,
              connection.socket.ends());
-    links_[connection.rank] =
-        make_tcp_link(connection.rank, connection.socket.release(), param_fifo_limit.get().count);
+    const std::uint64_t salt = chaos_salt(connection.rank);
+    auto wire = with_chaos(make_tcp_wire(connection.socket.release()), salt);
+    links_[connection.rank] = with_chaos(
+        make_pump_link(connection.rank, "tcp", std::move(wire), param_fifo_limit.get().count), salt);
   }
   return share_memory(std::move(local), deadline);
 }
@@ -153,7 +157,7 @@ Status Mesh::share_memory(std::vector<Connection> local, Nanos deadline) {
     const ShmEnds ends{options_.rank, peer, desk_.get(), same_process};
     std::unique_ptr<Link> link = GYRE_TRY(meet_shm(connection.socket.release(), ends, deadline));
     GYRE_LOG(info, "opened link rank {} -> {} over {}", options_.rank, peer, link->name());
-    links_[peer] = std::move(link);
+    links_[peer] = with_chaos(std::move(link), chaos_salt(peer));
   }
   return {};
 }

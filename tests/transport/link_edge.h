@@ -99,6 +99,8 @@ inline TestEdge opened(LinkPair& pair, int source, const FifoShape& shape,
   return edge;
 }
 
+// A gtest parameter's printed form.
+inline void PrintTo(const LinkMaker& maker, std::ostream* out) { *out << maker.name; }
 inline std::string maker_name(const testing::TestParamInfo<LinkMaker>& at) { return at.param.name; }
 
 }  // namespace gyre

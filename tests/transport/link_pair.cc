@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/units.h"
+#include "transport/chaos.h"
 #include "transport/shm.h"
 #include "transport/tcp.h"
 
@@ -27,6 +28,8 @@ Sockets socket_pair() {
   GYRE_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) == 0);
   return {{Fd(fds[0]), Fd(fds[1])}};
 }
+
+std::uint64_t salt_of(int end) { return static_cast<std::uint64_t>(end) + 1; }
 
 // A real TCP connection over loopback.
 Sockets loopback() {
@@ -47,11 +50,13 @@ Sockets loopback() {
   return {{std::move(near), std::move(far)}};
 }
 
-LinkPair stream_links(Sockets sockets) {
+LinkPair stream_links(Sockets sockets, const Chaos& chaos = {}) {
   LinkPair out;
   for (int end = 0; end < 2; ++end) {
     out.lines[end] = Fd(::dup(sockets.ends[end].get()));
-    out.ends[end] = make_tcp_link(1 - end, std::move(sockets.ends[end]), kLimit);
+    auto wire = make_tcp_wire(std::move(sockets.ends[end]));
+    if (chaos.active()) wire = make_chaos_wire(std::move(wire), chaos, salt_of(end));
+    out.ends[end] = make_pump_link(1 - end, "tcp", std::move(wire), kLimit);
   }
   return out;
 }
@@ -75,6 +80,16 @@ LinkPair mapped_links(bool same_process) {
   return out;
 }
 
+LinkPair disturbed(LinkPair pair, const Chaos& chaos) {
+  for (int end = 0; end < 2; ++end)
+    pair.ends[end] = make_chaos_link(std::move(pair.ends[end]), chaos, salt_of(end));
+  return pair;
+}
+
+Chaos faults(std::uint64_t seed) {
+  return {.seed = seed, .delay = 50'000, .short_bytes = seed % 2 ? 97u : 40'000u};
+}
+
 }  // namespace
 
 void LinkPair::kill(int end) { ::shutdown(lines[end].get(), SHUT_RDWR); }
@@ -94,7 +109,18 @@ std::vector<LinkMaker> link_makers() {
   return {{"loop", [](std::uint64_t) { return mapped_links(true); }},
           {"shm", [](std::uint64_t) { return mapped_links(false); }},
           {"tcp", [](std::uint64_t) { return stream_links(loopback()); }},
-          {"unix_stream", [](std::uint64_t) { return stream_links(socket_pair()); }}};
+          {"unix_stream", [](std::uint64_t) { return stream_links(socket_pair()); }},
+          {"disturbed_shm",
+           [](std::uint64_t seed) { return disturbed(mapped_links(false), faults(seed)); }},
+          {"disturbed_tcp", [](std::uint64_t seed) {
+             return disturbed(stream_links(loopback(), faults(seed)), faults(seed));
+           }}};
+}
+
+std::vector<LinkMaker> cutting_makers(std::uint64_t cut) {
+  const auto chaos = [cut](std::uint64_t seed) { return Chaos{.seed = seed, .cut = cut}; };
+  return {{"shm", [=](std::uint64_t seed) { return disturbed(mapped_links(false), chaos(seed)); }},
+          {"tcp", [=](std::uint64_t seed) { return stream_links(loopback(), chaos(seed)); }}};
 }
 
 }  // namespace gyre

@@ -33,7 +33,9 @@ struct LinkMaker {
   std::function<LinkPair(std::uint64_t seed)> make;
 };
 
-// Every transport, plain.
+// Every transport, plain and with seeded faults.
 std::vector<LinkMaker> link_makers();
+// Links that break after 1 to `cut` transfers.
+std::vector<LinkMaker> cutting_makers(std::uint64_t cut);
 
 }  // namespace gyre

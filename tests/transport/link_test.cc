@@ -98,12 +98,15 @@ TEST_P(Links, a_writer_gets_as_far_as_its_slots_and_no_further) {
     for (int round = 0; round < 3; ++round) {
       until(
           pair, [&] { return edge.writer.can_send(); }, "a credit");
-      std::uint64_t sent = edge.writer.step();
-      for (; edge.writer.can_send(); ++sent) edge.put();
-      for (int i = 0; i < 50; ++i)
+      for (int i = 0; i < 50; ++i) {
+        while (edge.writer.can_send()) edge.put();
         for (auto& end : pair.ends) value(end->turn());
-      EXPECT_FALSE(edge.writer.can_send());
-      EXPECT_EQ(edge.writer.step() - edge.reader.step(), slots);
+        EXPECT_LE(edge.writer.step() - edge.reader.step(), slots);
+      }
+      const std::uint64_t sent = edge.writer.step();
+      if (round == 0) {
+        EXPECT_EQ(sent, slots);
+      }
       while (edge.reader.step() < sent) {
         until(
             pair, [&] { return edge.reader.ready(); }, "what was sent");
@@ -153,22 +156,24 @@ TEST_P(Links, every_length_arrives_from_nothing_to_a_full_slot) {
   }
 }
 
-TEST_P(Links, an_idle_link_moves_nothing_and_has_no_news) {
+TEST_P(Links, an_idle_link_comes_to_rest_and_has_no_news) {
   LinkPair pair = GetParam().make(7);
   TestEdge edge = opened(pair, 0, {2, 64});
+  int quiet = 0;  // turns in a row that moved nothing
   until(
-      pair, [&] { return pair.ends[0]->flushed() && pair.ends[1]->flushed(); }, "flush");
-  for (int i = 0; i < 20; ++i)
-    for (auto& end : pair.ends) value(end->turn());
-  for (int i = 0; i < 100; ++i) {
-    for (int end = 0; end < 2; ++end) {
-      EXPECT_FALSE(value(pair.ends[end]->turn()));
-      const PeerNews news = value(pair.news(end));
-      EXPECT_FALSE(news.left);
-      EXPECT_FALSE(news.farewell);
-    }
-    EXPECT_FALSE(edge.reader.ready());
+      pair,
+      [&] {
+        for (auto& end : pair.ends) quiet = value(end->turn()) ? 0 : quiet + 1;
+        return quiet >= 200;
+      },
+      "rest");
+  for (int end = 0; end < 2; ++end) {
+    EXPECT_TRUE(pair.ends[end]->flushed());
+    const PeerNews news = value(pair.news(end));
+    EXPECT_FALSE(news.left);
+    EXPECT_FALSE(news.farewell);
   }
+  EXPECT_FALSE(edge.reader.ready());
 }
 
 }  // namespace
