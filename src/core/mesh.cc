@@ -103,15 +103,19 @@ Status Mesh::open_outgoing(std::vector<Edge*>& waiting, Nanos deadline,
   return {};
 }
 
-Status Mesh::check_peer(Link& link) const {
+Result<PeerNews> Mesh::hear_peer(Link& link) const {
   if (desk_)
     if (auto word = desk_->farewell()) return Error{word->code, word->culprit, word->text};
-  const PeerNews news = GYRE_TRY(link.check());
+  PeerNews news = GYRE_TRY(link.check());
   if (news.farewell) return Error{news.farewell->code, news.farewell->culprit, news.farewell->text};
-  if (news.left)
-    return error(Code::remote, "rank {} has left: it destroyed its communicator", link.peer())
-        .blame(link.peer());
-  return {};
+  return news;
+}
+
+Status Mesh::check_peer(Link& link) const {
+  const PeerNews news = GYRE_TRY(hear_peer(link));
+  if (!news.left) return {};
+  return error(Code::remote, "rank {} has left: it destroyed its communicator", link.peer())
+      .blame(link.peer());
 }
 
 // Every link of a job has dice of its own.

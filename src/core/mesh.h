@@ -59,7 +59,9 @@ class Mesh {
   std::uint64_t process(int rank) const {
     return options_.cards[static_cast<std::size_t>(rank)].process;
   }
-  // Ok while the peer is there; its farewell, or that it left or died, otherwise.
+  // News of a peer; its farewell, or that it died, as an error.
+  Result<PeerNews> hear_peer(Link& link) const;
+  // As above for a peer that is still needed: to have left in order is an error too.
   Status check_peer(Link& link) const;
   const std::shared_ptr<Doorway>& doorway() const { return options_.doorway; }
   const std::vector<RankCard>& cards() const { return options_.cards; }
