@@ -339,6 +339,7 @@ Status PumpLink::accept_frame() {
       for (Out& out : outs_) {
         if (!(out.key == key)) continue;
         if (frame_.value > out.sent) return refuse("credit for slots never sent");
+        if (frame_.value < out.memory.consumed()) return refuse("credit that goes back");
         std::atomic_ref(out.memory.consumed()).store(frame_.value, std::memory_order_release);
       }
       break;
