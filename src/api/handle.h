@@ -30,7 +30,7 @@ struct gyreComm {
   std::atomic<bool> stop_init{false};
   int forks = 0;  // of this process when the handle was made
   std::unique_ptr<gyre::Communicator> comm;
-  gyre::Error init_failure;  // constant from the state `failed` on
+  gyre::Error init_failure;                  // constant from the state `failed` on
   std::thread starter;                       // a non-blocking init
   std::mutex mutex;                          // of what follows
   std::shared_ptr<gyre::HostStream> worker;  // runs this rank's part of groups over several ranks

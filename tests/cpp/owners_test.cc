@@ -142,4 +142,33 @@ TEST(Owners, split_without_a_color_is_nothing) {
   });
 }
 
+TEST(Owners, no_communicator_is_made_inside_a_group) {
+  std::vector<gyre::Communicator> comms = gyre::Communicator::local(1);
+  auto expect_refused = [](const auto& make) {
+    try {
+      (void)make();
+      ADD_FAILURE() << "made inside a group";
+    } catch (const gyre::Error& error) {
+      EXPECT_EQ(error.code(), gyreInvalidUsage);
+    }
+  };
+  {
+    gyre::Group group;
+    expect_refused([&] { return comms[0].split(0, 0); });
+    expect_refused([] { return gyre::Communicator::local(1); });
+    expect_refused([] { return gyre::Communicator::join(gyre::unique_id(), 1, 0); });
+    expect_refused([] { return gyre::Communicator::from_environment(); });
+  }
+  EXPECT_TRUE(comms[0].split(0, 0).has_value());
+  EXPECT_EQ(comms[0].state(), gyreSuccess);
+}
+
+TEST(Owners, join_without_blocking_becomes_ready) {
+  gyreConfig_t config = gyre::config();
+  config.blocking = 0;
+  gyre::Communicator comm = gyre::Communicator::join(gyre::unique_id(), 1, 0, &config);
+  while (comm.state() == gyreInProgress) std::this_thread::yield();
+  EXPECT_EQ(comm.size(), 1);
+}
+
 }  // namespace
