@@ -49,8 +49,8 @@ Status parse_param(std::string_view text, Chaos& out) {
 
 std::string param_text(const Chaos& chaos) {
   if (!chaos.active()) return "";
-  return fmt::format("seed={},delay={}ns,short={},cut={}", chaos.seed, chaos.delay, chaos.short_bytes,
-                     chaos.cut);
+  return fmt::format("seed={},delay={}ns,short={},cut={}", chaos.seed, chaos.delay,
+                     chaos.short_bytes, chaos.cut);
 }
 
 namespace {

@@ -51,7 +51,8 @@ struct DeskHeader {
 
 namespace {
 
-constexpr std::size_t kHeaderBytes = (sizeof(DeskHeader) + kPageBytes - 1) / kPageBytes * kPageBytes;
+constexpr std::size_t kHeaderBytes =
+    (sizeof(DeskHeader) + kPageBytes - 1) / kPageBytes * kPageBytes;
 
 Result<Mapping> map_shared(int fd, std::uint64_t offset, std::size_t bytes) {
   void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
@@ -109,8 +110,9 @@ Result<FifoMemory> Desk::open_fifo(int sender, const EdgeKey& key, const FifoSha
   Mapping mapping = GYRE_TRY(map_shared(fd_.get(), bytes_, bytes));
   const FifoMemory memory(mapping.data(), shape);
   fifos_.push_back(std::move(mapping));
-  head().entries[count] = {sender, key.index, static_cast<std::uint8_t>(key.kind), 0, shape.slots,
-                           shape.slot_bytes, bytes_};
+  head().entries[count] = {sender, key.index,   static_cast<std::uint8_t>(key.kind),
+                           0,      shape.slots, shape.slot_bytes,
+                           bytes_};
   bytes_ += bytes;
   // pairs with DeskView::find_fifo(): the entry before its count
   std::atomic_ref(head().entry_count).store(count + 1, std::memory_order_release);
@@ -127,28 +129,31 @@ std::optional<Farewell> Desk::farewell() const {
 Result<DeskView> DeskView::map(Fd fd) {
   const off_t size = lseek(fd.get(), 0, SEEK_END);
   if (size < static_cast<off_t>(kHeaderBytes))
-    return error(Code::internal, "a peer's shared memory has {} B, expected {}", size, kHeaderBytes);
+    return error(Code::internal, "a peer's shared memory has {} B, expected {}", size,
+                 kHeaderBytes);
   DeskView view;
   view.header_ = GYRE_TRY(map_shared(fd.get(), 0, kHeaderBytes));
   view.fd_ = std::move(fd);
-  if (view.head().magic != kMagic) return error(Code::internal, "a peer's shared memory is no desk");
+  if (view.head().magic != kMagic)
+    return error(Code::internal, "a peer's shared memory is no desk");
   return view;
 }
 
 Result<std::optional<FifoMemory>> DeskView::find_fifo(int sender, const EdgeKey& key,
                                                       const FifoShape& shape) {
-  const std::uint32_t count = std::min(
-      std::atomic_ref(head().entry_count).load(std::memory_order_acquire), kEntries);
+  const std::uint32_t count =
+      std::min(std::atomic_ref(head().entry_count).load(std::memory_order_acquire), kEntries);
   for (std::uint32_t i = 0; i < count; ++i) {
     const DirectoryEntry entry = head().entries[i];
     if (entry.sender != sender || entry.index != key.index ||
         entry.kind != static_cast<std::uint8_t>(key.kind))
       continue;
     if (entry.slots != shape.slots || entry.slot_bytes != shape.slot_bytes)
-      return error(Code::invalid_usage,
-                   "slots differ: {} of {} B here, {} of {} B there (GYRE_SLOT_BYTES and GYRE_SLOTS "
-                   "must match on all ranks)",
-                   shape.slots, shape.slot_bytes, entry.slots, entry.slot_bytes);
+      return error(
+          Code::invalid_usage,
+          "slots differ: {} of {} B here, {} of {} B there (GYRE_SLOT_BYTES and GYRE_SLOTS "
+          "must match on all ranks)",
+          shape.slots, shape.slot_bytes, entry.slots, entry.slot_bytes);
     Mapping mapping = GYRE_TRY(map_shared(fd_.get(), entry.offset, fifo_bytes(shape)));
     const FifoMemory memory(mapping.data(), shape);
     fifos_.push_back(std::move(mapping));

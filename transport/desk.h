@@ -21,8 +21,8 @@ namespace gyre {
 
 using DeskToken = std::array<std::uint8_t, 16>;
 
-// A waker looks at `asleep` without a fence: a wake that is missed in that race costs the sleeper one
-// time-slice of its bounded sleep, and the fast path stays fast.
+// A waker looks at `asleep` without a fence: a wake that is missed in that race costs the sleeper
+// one time-slice of its bounded sleep, and the fast path stays fast.
 void ring_bell(Bell& bell);
 // Sleeps until rung, at most `span`. The caller has set asleep and looked again since.
 void sleep_on(Bell& bell, std::uint32_t rings_seen, Nanos span);

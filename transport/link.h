@@ -1,9 +1,9 @@
 // A Link joins this rank with one peer, both directions. The one interface of all transports.
 // Knows FIFOs, windows and whether the peer is there. Does not know plans, types or topology.
 //
-// Two abilities: a mapped link (loop, shm) lets both ends look at the same FIFO words; a posted link
-// (tcp, plug-ins) copies committed slots across when turn() is called. The executor sees FIFOs alone.
-// All calls on one communicator's links come from the thread that holds that communicator.
+// Two abilities: a mapped link (loop, shm) lets both ends look at the same FIFO words; a posted
+// link (tcp, plug-ins) copies committed slots across when turn() is called. The executor sees FIFOs
+// alone. All calls on one communicator's links come from the thread that holds that communicator.
 #pragma once
 
 #include <poll.h>
@@ -30,7 +30,8 @@ struct EdgeKey {
   bool operator==(const EdgeKey&) const = default;
 };
 
-// A range of memory on another rank. window 0: no window, `offset` is a bare address in its process.
+// A range of memory on another rank. window 0: no window, `offset` is a bare address in its
+// process.
 struct RemoteRange {
   std::uint32_t window = 0;
   std::uint64_t offset = 0;
@@ -68,7 +69,8 @@ class Link {
   // Opens the FIFO from the peer (storage is on this side). Asked once per key.
   virtual Result<FifoReader> incoming(const EdgeKey& key, const FifoShape& shape) = 0;
   // The FIFO to the peer; nullopt while the peer has not opened it: ask again.
-  virtual Result<std::optional<FifoWriter>> outgoing(const EdgeKey& key, const FifoShape& shape) = 0;
+  virtual Result<std::optional<FifoWriter>> outgoing(const EdgeKey& key,
+                                                     const FifoShape& shape) = 0;
 
   // Moves bytes of a posted link. True when anything moved. Mapped links have nothing to do.
   virtual Result<bool> turn() { return false; }

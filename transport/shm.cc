@@ -24,7 +24,7 @@ enum class NoteKind : std::uint32_t { hello = kHelloMagic, region = 1, freed = 2
 struct Note {
   NoteKind kind;
   std::uint32_t id = 0;
-  std::uint64_t bytes = 0;          // of a region; in hello the address of the token
+  std::uint64_t bytes = 0;  // of a region; in hello the address of the token
   std::uint8_t token[16] = {};
 };
 static_assert(sizeof(Note) == 32);
@@ -83,7 +83,11 @@ Result<std::optional<Received>> receive_note(int socket) {
 class ShmLink final : public Link {
  public:
   ShmLink(const ShmEnds& ends, Fd socket, DeskView view, pid_t pid)
-      : Link(ends.peer), ends_(ends), socket_(std::move(socket)), view_(std::move(view)), pid_(pid) {}
+      : Link(ends.peer),
+        ends_(ends),
+        socket_(std::move(socket)),
+        view_(std::move(view)),
+        pid_(pid) {}
   ~ShmLink() override { (void)send_note(socket_.get(), Note{NoteKind::bye}, -1); }
 
   const char* name() const override { return ends_.same_process ? "loop" : "shm"; }
@@ -174,7 +178,8 @@ Result<std::byte*> ShmLink::map(const RemoteRange& range) {
 
 Status ShmLink::read_notes() {
   while (!closed_) {
-    std::optional<Received> got = GYRE_TRY_WHILE(receive_note(socket_.get()), "reading from rank {}", peer());
+    std::optional<Received> got =
+        GYRE_TRY_WHILE(receive_note(socket_.get()), "reading from rank {}", peer());
     if (!got) return {};
     switch (got->note.kind) {
       case NoteKind::region: {
@@ -185,8 +190,11 @@ Status ShmLink::read_notes() {
       case NoteKind::freed:
         std::erase_if(theirs_, [&](const PeerRegion& r) { return r.id == got->note.id; });
         break;
-      case NoteKind::bye: closed_ = true; break;
-      case NoteKind::hello: return error(Code::internal, "rank {} greeted twice", peer());
+      case NoteKind::bye:
+        closed_ = true;
+        break;
+      case NoteKind::hello:
+        return error(Code::internal, "rank {} greeted twice", peer());
     }
   }
   return {};

@@ -1,7 +1,7 @@
-// Links inside one host: FIFOs in each other's desks, windows into each other's regions, single copy
-// by process_vm_readv. Ranks of one process use the same link under the name "loop": there every
-// address is mapped already. Knows the unix socket that carries descriptors and tells when the peer
-// is gone. Does not know how that socket was made.
+// Links inside one host: FIFOs in each other's desks, windows into each other's regions, single
+// copy by process_vm_readv. Ranks of one process use the same link under the name "loop": there
+// every address is mapped already. Knows the unix socket that carries descriptors and tells when
+// the peer is gone. Does not know how that socket was made.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 namespace gyre {
 
 struct ShmEnds {
-  int rank = -1;       // this rank
+  int rank = -1;  // this rank
   int peer = -1;
   Desk* desk = nullptr;  // this rank's; outlives the link
   bool same_process = false;

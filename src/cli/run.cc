@@ -253,10 +253,7 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("--netns", o.netns, "spread them over this many network namespaces (root)");
   command->add_flag("--no-prefix", o.plain, "print lines without the rank in front");
   command->add_option("command", o.command, "command and its arguments, after --")->required();
-  command->prefix_command();
-  command->callback([&action, command] {
-    const auto rest = command->remaining();
-    o.command.insert(o.command.end(), rest.begin(), rest.end());
+  command->callback([&action] {
     action = [] {
       auto status = run(o);
       if (status) return *status;

@@ -23,10 +23,13 @@ constexpr std::uint32_t kSmallSlots = 16;
 
 FifoShape EdgeShapes::of(EdgeKind kind) const {
   switch (kind) {
-    case EdgeKind::small: return {kSmallSlots, kSmallSlotBytes};
-    case EdgeKind::token: return {kSmallSlots, 0};
+    case EdgeKind::small:
+      return {kSmallSlots, kSmallSlotBytes};
+    case EdgeKind::token:
+      return {kSmallSlots, 0};
     case EdgeKind::bulk:
-    case EdgeKind::point_to_point: break;
+    case EdgeKind::point_to_point:
+      break;
   }
   return {slots, slot_bytes};
 }
@@ -87,7 +90,8 @@ Status Mesh::open_outgoing(std::vector<Edge*>& waiting, Nanos deadline,
     }
     if (waiting.empty()) break;
     const int peer = waiting.front()->link->peer();
-    if (abort.load(std::memory_order_relaxed)) return error(Code::aborted, "aborted while connecting");
+    if (abort.load(std::memory_order_relaxed))
+      return error(Code::aborted, "aborted while connecting");
     if (deadline != kNever && now_ns() > deadline)
       return error(Code::timeout, "rank {} did not join the operation in time", peer).blame(peer);
     if (round % 64 == 63) {
@@ -137,7 +141,8 @@ Status Mesh::connect(std::span<const int> peers, Nanos deadline, const std::atom
       continue;
     }
     if (wish == "shm")
-      return error(Code::invalid_usage, "transport shm was asked for, but rank {} ({}) shares no memory with us",
+      return error(Code::invalid_usage,
+                   "transport shm was asked for, but rank {} ({}) shares no memory with us",
                    connection.rank, where_text(card(connection.rank)))
           .blame(connection.rank);
     GYRE_LOG(info, "opened link rank {} -> {} over tcp {}", options_.rank, connection.rank,
@@ -145,7 +150,8 @@ Status Mesh::connect(std::span<const int> peers, Nanos deadline, const std::atom
     const std::uint64_t salt = chaos_salt(connection.rank);
     auto wire = with_chaos(make_tcp_wire(connection.socket.release()), salt);
     links_[connection.rank] = with_chaos(
-        make_pump_link(connection.rank, "tcp", std::move(wire), param_fifo_limit.get().count), salt);
+        make_pump_link(connection.rank, "tcp", std::move(wire), param_fifo_limit.get().count),
+        salt);
   }
   return share_memory(std::move(local), deadline);
 }

@@ -44,9 +44,9 @@ class Mesh {
  public:
   explicit Mesh(MeshOptions options);
 
-  // Edges for `program`, in its order; `kind` for those with data. Makes missing links and FIFOs and
-  // waits for the peers to do the same. Collective over the ranks that share edges.
-  // Fails: timeout or remote naming the rank, aborted, system, invalid-usage (transports differ).
+  // Edges for `program`, in its order; `kind` for those with data. Makes missing links and FIFOs
+  // and waits for the peers to do the same. Collective over the ranks that share edges. Fails:
+  // timeout or remote naming the rank, aborted, system, invalid-usage (transports differ).
   Result<std::vector<Edge*>> bind(const Program& program, EdgeKind kind, Nanos deadline,
                                   const std::atomic<bool>& abort);
 
@@ -55,7 +55,9 @@ class Mesh {
   const std::map<int, std::unique_ptr<Link>>& links() const { return links_; }
   Desk* desk() const { return desk_.get(); }
   const EdgeShapes& shapes() const { return options_.shapes; }
-  const PeerCard& card(int rank) const { return options_.cards[static_cast<std::size_t>(rank)].peer; }
+  const PeerCard& card(int rank) const {
+    return options_.cards[static_cast<std::size_t>(rank)].peer;
+  }
   std::uint64_t process(int rank) const {
     return options_.cards[static_cast<std::size_t>(rank)].process;
   }

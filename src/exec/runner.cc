@@ -313,8 +313,9 @@ bool Runner::check_bytes(const Edge& edge, std::size_t bytes) {
   const std::size_t there = edge.reader.header().bytes;
   if (there == bytes) return true;
   const int peer = edge.link->peer();
-  fail(error(Code::invalid_usage, "counts differ: rank {} sent {} B where rank {} expects {} B in {}",
-             peer, there, work_.rank, bytes, to_text(work_.call))
+  fail(error(Code::invalid_usage,
+             "counts differ: rank {} sent {} B where rank {} expects {} B in {}", peer, there,
+             work_.rank, bytes, to_text(work_.call))
            .blame(peer));
   return false;
 }

@@ -95,6 +95,10 @@ TEST(Run, ranks_know_who_they_are_and_lines_say_whose_they_are) {
     EXPECT_TRUE(contains(done.out, line)) << done.out;
 }
 
+TEST(Run, a_command_gets_its_own_arguments_and_no_more) {
+  EXPECT_EQ(run("run -n 1 -- sh -c 'echo \"$# $*\"' name a -n b").out, "[0] 3 a -n b\n");
+}
+
 TEST(Run, the_first_failure_ends_the_job_and_shows_its_last_lines) {
   const Nanos began = now_ns();
   const Outcome failed = run(

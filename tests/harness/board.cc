@@ -15,7 +15,8 @@ namespace harness {
 using gyre::Nanos;
 
 gyre::Mapping make_board() {
-  void* memory = mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* memory =
+      mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   GYRE_CHECK(memory != MAP_FAILED);
   return gyre::Mapping(memory, sizeof(Board));
 }

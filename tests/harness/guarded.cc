@@ -27,7 +27,8 @@ Guarded::Guarded(std::size_t bytes, bool shared) : bytes_(bytes), shared_(shared
     GYRE_CHECK(gyreMemAlloc(&pages, room_) == gyreSuccess);
     pages_ = static_cast<std::byte*>(pages);
   } else {
-    void* pages = mmap(nullptr, room_ + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* pages =
+        mmap(nullptr, room_ + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     GYRE_CHECK(pages != MAP_FAILED);
     pages_ = static_cast<std::byte*>(pages);
     GYRE_CHECK(mprotect(pages_ + room_, kPage, PROT_NONE) == 0);

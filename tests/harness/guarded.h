@@ -1,5 +1,5 @@
-// A buffer that ends where memory ends: one byte past it is a fault, and bytes before it are watched.
-// Knows pages. Does not know what is inside.
+// A buffer that ends where memory ends: one byte past it is a fault, and bytes before it are
+// watched. Knows pages. Does not know what is inside.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@ namespace harness {
 
 class Guarded {
  public:
-  // `shared`: from gyreMemAlloc, which local peers can map; after it there is no guard page of ours,
-  // but the end of the mapping.
+  // `shared`: from gyreMemAlloc, which local peers can map; after it there is no guard page of
+  // ours, but the end of the mapping.
   Guarded(std::size_t bytes, bool shared);
   Guarded(const Guarded&) = delete;
   Guarded& operator=(const Guarded&) = delete;

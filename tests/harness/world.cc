@@ -34,7 +34,8 @@ constexpr std::size_t kTailBytes = 6000;
 void forget_variables() {
   std::vector<std::string> names;
   for (char** entry = environ; *entry; ++entry)
-    if (std::strncmp(*entry, "GYRE_", 5) == 0) names.emplace_back(*entry, std::strcspn(*entry, "="));
+    if (std::strncmp(*entry, "GYRE_", 5) == 0)
+      names.emplace_back(*entry, std::strcspn(*entry, "="));
   for (const std::string& name : names) unsetenv(name.c_str());
 }
 
@@ -53,7 +54,8 @@ gyreUniqueId Rank::id(int slot, int owner) const {
     ready.store(1);
     wake_word(ready);
   } else {
-    EXPECT_TRUE(wait_for_word(ready, [](std::uint32_t r) { return r != 0; }, now_ns() + kBoardLimit))
+    EXPECT_TRUE(wait_for_word(
+        ready, [](std::uint32_t r) { return r != 0; }, now_ns() + kBoardLimit))
         << "rank " << owner << " made no id";
   }
   return board_->ids[at];
@@ -77,8 +79,9 @@ void Rank::reach(std::uint32_t point) const {
 }
 
 void Rank::await(int rank, std::uint32_t point) const {
-  EXPECT_TRUE(wait_for_word(board_->points[static_cast<std::size_t>(rank)],
-                            [&](std::uint32_t now) { return now >= point; }, now_ns() + kBoardLimit))
+  EXPECT_TRUE(wait_for_word(
+      board_->points[static_cast<std::size_t>(rank)],
+      [&](std::uint32_t now) { return now >= point; }, now_ns() + kBoardLimit))
       << "rank " << rank << " never came to point " << point;
 }
 
@@ -88,8 +91,10 @@ void Rank::meet() const {
   const std::uint32_t round = arrive_at_board(*board_, size_);
   auto on = [&](std::uint32_t now) { return now != round; };
   while (!testing::Test::HasFailure())
-    if (wait_for_word(board_->round, on, std::min(deadline, now_ns() + kGrace / 4))) return;
-    else ASSERT_LT(now_ns(), deadline) << "ranks did not meet";
+    if (wait_for_word(board_->round, on, std::min(deadline, now_ns() + kGrace / 4)))
+      return;
+    else
+      ASSERT_LT(now_ns(), deadline) << "ranks did not meet";
 }
 
 World::World(WorldOptions options, Body body)
@@ -100,8 +105,10 @@ World::World(WorldOptions options, Body body)
   // A child would inherit the failure and report it as its own.
   failed_before_ = testing::Test::HasFailure();
   for (std::size_t i = 0; i < processes_.size(); ++i) {
-    if (failed_before_) processes_[i].ending = Ending::well;
-    else start(i);
+    if (failed_before_)
+      processes_[i].ending = Ending::well;
+    else
+      start(i);
   }
 }
 
@@ -155,8 +162,10 @@ void World::collect() {
     if (process.ending != Ending::running) continue;
     if (::waitpid(process.pid, &process.status, WNOHANG) != process.pid) continue;
     const bool killed = WIFSIGNALED(process.status) && WTERMSIG(process.status) == SIGKILL;
-    if (killed && process.condemned) process.ending = Ending::killed;
-    else process.ending = process.status == 0 ? Ending::well : Ending::failed;
+    if (killed && process.condemned)
+      process.ending = Ending::killed;
+    else
+      process.ending = process.status == 0 ? Ending::well : Ending::failed;
     if (process.ending == Ending::failed) deadline_ = std::min(deadline_, now_ns() + kGrace);
   }
 }
@@ -221,18 +230,22 @@ std::string World::state_text(std::size_t i) const {
   const Process& process = processes_[i];
   const int rank = static_cast<int>(i);
   std::string how;
-  if (process.ending == Ending::running) how = "still running";
-  else if (WIFSIGNALED(process.status)) how = fmt::format("died of signal {}", WTERMSIG(process.status));
-  else how = fmt::format("exited with {}", WEXITSTATUS(process.status));
-  return fmt::format("{} {}, at point {}\n{}", options_.threads ? "ranks" : fmt::format("rank {}", i),
-                     how, board().points[i].load(), tail(log(rank)));
+  if (process.ending == Ending::running)
+    how = "still running";
+  else if (WIFSIGNALED(process.status))
+    how = fmt::format("died of signal {}", WTERMSIG(process.status));
+  else
+    how = fmt::format("exited with {}", WEXITSTATUS(process.status));
+  return fmt::format("{} {}, at point {}\n{}",
+                     options_.threads ? "ranks" : fmt::format("rank {}", i), how,
+                     board().points[i].load(), tail(log(rank)));
 }
 
 std::string World::log(int rank) const {
   std::string out;
   char text[4096];
-  for (ssize_t got; (got = ::pread(at(rank).log.get(), text, sizeof text,
-                                   static_cast<off_t>(out.size()))) > 0;)
+  for (ssize_t got;
+       (got = ::pread(at(rank).log.get(), text, sizeof text, static_cast<off_t>(out.size()))) > 0;)
     out.append(text, static_cast<std::size_t>(got));
   return out;
 }

@@ -1,6 +1,6 @@
-// A world: ranks of a test as processes forked from it or as threads of one forked process. Knows how
-// to start, steer, kill and collect them. The test's own process never calls the library, so every
-// world begins with a fresh one. Does not know collectives.
+// A world: ranks of a test as processes forked from it or as threads of one forked process. Knows
+// how to start, steer, kill and collect them. The test's own process never calls the library, so
+// every world begins with a fresh one. Does not know collectives.
 //
 // Ranks use gtest's macros; what fails there fails the test, with the rank's last lines.
 #pragma once
@@ -52,8 +52,8 @@ using Body = std::function<void(Rank&)>;
 
 struct WorldOptions {
   int ranks = 2;
-  bool threads = false;      // all ranks in one process
-  Environment environment;   // the GYRE_ variables of all ranks: others are not inherited
+  bool threads = false;     // all ranks in one process
+  Environment environment;  // the GYRE_ variables of all ranks: others are not inherited
   // More variables, a namespace, a limit: runs in the rank's process before anything else.
   std::function<void(int rank)> prepare;
   Nanos limit = 120'000'000'000;  // then all are killed and the test fails
@@ -96,7 +96,9 @@ class World {
   };
   Process& at(int rank) { return processes_[index(rank)]; }
   const Process& at(int rank) const { return processes_[index(rank)]; }
-  std::size_t index(int rank) const { return options_.threads ? 0 : static_cast<std::size_t>(rank); }
+  std::size_t index(int rank) const {
+    return options_.threads ? 0 : static_cast<std::size_t>(rank);
+  }
   void start(std::size_t process);
   [[noreturn]] void live(std::size_t process);
   void collect();  // those that have ended

@@ -39,7 +39,8 @@ void abort_two(Rank& me, bool backwards, std::size_t count) {
     EXPECT_OK(gyreBarrier(comms[i], nullptr));
     EXPECT_OK(gyreHostStreamCreate(&streams[i]));
     if (me.rank() != 3) {
-      EXPECT_OK(gyreAllReduce(data[i].data(), data[i].data(), count, gyreFloat32, gyreSum, comms[i], streams[i]));
+      EXPECT_OK(gyreAllReduce(data[i].data(), data[i].data(), count, gyreFloat32, gyreSum, comms[i],
+                              streams[i]));
     }
   }
   me.reach(kPending);

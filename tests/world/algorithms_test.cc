@@ -38,7 +38,8 @@ TEST_P(Algorithms, forced_gives_right_answers_on_any_number_of_ranks) {
       if (hosts > 1) options.prepare = harness::on_hosts(ranks, hosts);
       harness::run_world(options, [&](Rank& me) {
         gyreComm_t comm = me.join();
-        const auto seed = seed_of_run() * 1'000'000 + static_cast<std::uint64_t>(ranks * 1000 + hosts * 500);
+        const auto seed =
+            seed_of_run() * 1'000'000 + static_cast<std::uint64_t>(ranks * 1000 + hosts * 500);
         for (int i = 0; i < calls && !testing::Test::HasFailure(); ++i)
           perform_alike(me, comm, draw(menu, seed + static_cast<std::uint64_t>(i), ranks));
         EXPECT_OK(gyreCommDestroy(comm));
@@ -47,9 +48,11 @@ TEST_P(Algorithms, forced_gives_right_answers_on_any_number_of_ranks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(World, Algorithms, testing::Range(0, gyre::kAlgorithmCount), [](const auto& at) {
-  return std::string(gyre::to_text(static_cast<gyre::Algorithm>(at.param)));
-});
+INSTANTIATE_TEST_SUITE_P(World, Algorithms, testing::Range(0, gyre::kAlgorithmCount),
+                         [](const auto& at) {
+                           return std::string(
+                               gyre::to_text(static_cast<gyre::Algorithm>(at.param)));
+                         });
 
 TEST(Algorithms, an_unknown_name_is_refused_at_init) {
   harness::run_world({.ranks = 2, .environment = {{"GYRE_ALGO", "rings"}}}, [](Rank& me) {
@@ -73,7 +76,8 @@ void sum_values(Rank& me, gyreDataType_t type, std::size_t count) {
   EXPECT_OK(gyreAllReduce(send.data(), recv.data(), count, type, gyreSum, comm, nullptr));
   for (std::size_t i = kValues; i < count; ++i)
     ASSERT_EQ(load(type, recv.data(), i), load(type, recv.data(), i % kValues)) << "element " << i;
-  for (int i = 0; i < kValues; ++i) me.word(i).store(load(type, recv.data(), static_cast<std::size_t>(i)));
+  for (int i = 0; i < kValues; ++i)
+    me.word(i).store(load(type, recv.data(), static_cast<std::size_t>(i)));
   EXPECT_OK(gyreCommDestroy(comm));
 }
 
@@ -84,11 +88,13 @@ TEST(Deterministic, sums_have_the_same_bits_whatever_carries_them) {
     std::vector<harness::WorldOptions> worlds;
     for (const char* transport : {"auto", "tcp"})
       for (const char* algorithm : {"auto", "ring", "two_shot", "window_push", "halving"})
-        worlds.push_back({.ranks = kRanks,
-                          .environment = {{"GYRE_TRANSPORT", transport}, {"GYRE_ALGO", algorithm}}});
+        worlds.push_back(
+            {.ranks = kRanks,
+             .environment = {{"GYRE_TRANSPORT", transport}, {"GYRE_ALGO", algorithm}}});
     worlds.push_back({.ranks = kRanks, .threads = true});
     worlds.push_back({.ranks = kRanks, .prepare = harness::on_hosts(kRanks, 2)});
-    worlds.push_back({.ranks = kRanks, .environment = {{"GYRE_SLOT_BYTES", "4096"}, {"GYRE_CMA", "0"}}});
+    worlds.push_back(
+        {.ranks = kRanks, .environment = {{"GYRE_SLOT_BYTES", "4096"}, {"GYRE_CMA", "0"}}});
     for (harness::WorldOptions& options : worlds) {
       options.environment.emplace_back("GYRE_DETERMINISTIC", "1");
       for (const std::size_t count : {std::size_t{64}, std::size_t{1021}, std::size_t{150'001}}) {

@@ -63,17 +63,27 @@ struct Layout {
 Layout layout_of(const Call& call, int me, int n) {
   const std::size_t all = call.count * z(n);
   const bool root = me == call.root;
-  auto shared_tables = [&] { return make_tables(call, n, [&](int r) { return block_count(call, r, 1); }); };
+  auto shared_tables = [&] {
+    return make_tables(call, n, [&](int r) { return block_count(call, r, 1); });
+  };
   Layout out;
   switch (call.kind) {
-    case Kind::all_reduce: return {call.count, call.count, {}, {}};
-    case Kind::broadcast: return {root ? call.count : 0, call.count, {}, {}};
-    case Kind::reduce: return {call.count, root ? call.count : 0, {}, {}};
-    case Kind::all_gather: return {call.count, all, {}, {}};
-    case Kind::reduce_scatter: return {all, call.count, {}, {}};
-    case Kind::all_to_all: return {all, all, {}, {}};
-    case Kind::gather: return {call.count, root ? all : 0, {}, {}};
-    case Kind::scatter: return {root ? all : 0, call.count, {}, {}};
+    case Kind::all_reduce:
+      return {call.count, call.count, {}, {}};
+    case Kind::broadcast:
+      return {root ? call.count : 0, call.count, {}, {}};
+    case Kind::reduce:
+      return {call.count, root ? call.count : 0, {}, {}};
+    case Kind::all_gather:
+      return {call.count, all, {}, {}};
+    case Kind::reduce_scatter:
+      return {all, call.count, {}, {}};
+    case Kind::all_to_all:
+      return {all, all, {}, {}};
+    case Kind::gather:
+      return {call.count, root ? all : 0, {}, {}};
+    case Kind::scatter:
+      return {root ? all : 0, call.count, {}, {}};
     case Kind::all_gather_v:
       out.out = shared_tables();
       return {out.out.counts[z(me)], out.out.end, out.out, {}};
@@ -93,7 +103,8 @@ Layout layout_of(const Call& call, int me, int n) {
 // The block of `tables` that holds element j, if any.
 std::optional<int> block_at(const Tables& tables, std::size_t j) {
   for (std::size_t b = 0; b < tables.counts.size(); ++b)
-    if (j >= tables.offsets[b] && j < tables.offsets[b] + tables.counts[b]) return static_cast<int>(b);
+    if (j >= tables.offsets[b] && j < tables.offsets[b] + tables.counts[b])
+      return static_cast<int>(b);
   return std::nullopt;
 }
 
@@ -101,14 +112,21 @@ Origin origin_of(const Call& call, const Layout& layout, int me, int n, std::siz
   const std::size_t mine = z(me) * call.count;
   switch (call.kind) {
     case Kind::all_reduce:
-    case Kind::reduce: return {Origin::reduced, 0, j};
-    case Kind::broadcast: return {Origin::copy, call.root, j};
+    case Kind::reduce:
+      return {Origin::reduced, 0, j};
+    case Kind::broadcast:
+      return {Origin::copy, call.root, j};
     case Kind::all_gather:
-    case Kind::gather: return {Origin::copy, static_cast<int>(j / call.count), j % call.count};
-    case Kind::reduce_scatter: return {Origin::reduced, 0, mine + j};
-    case Kind::scatter: return {Origin::copy, call.root, mine + j};
-    case Kind::all_to_all: return {Origin::copy, static_cast<int>(j / call.count), mine + j % call.count};
-    case Kind::reduce_scatter_v: return {Origin::reduced, 0, layout.out.offsets[z(me)] + j};
+    case Kind::gather:
+      return {Origin::copy, static_cast<int>(j / call.count), j % call.count};
+    case Kind::reduce_scatter:
+      return {Origin::reduced, 0, mine + j};
+    case Kind::scatter:
+      return {Origin::copy, call.root, mine + j};
+    case Kind::all_to_all:
+      return {Origin::copy, static_cast<int>(j / call.count), mine + j % call.count};
+    case Kind::reduce_scatter_v:
+      return {Origin::reduced, 0, layout.out.offsets[z(me)] + j};
     case Kind::all_gather_v: {
       const auto block = block_at(layout.out, j);
       if (!block) return {};
@@ -180,23 +198,26 @@ gyreResult_t issue(const Call& call, const Layout& layout, const Buffers& at, gy
       return gyreBroadcast(at.send(), at.recv(), call.count, call.type, call.root, comm, stream);
     case Kind::reduce:
       return gyreReduce(at.send(), at.recv(), call.count, call.type, op, call.root, comm, stream);
-    case Kind::all_gather: return gyreAllGather(at.send(), at.recv(), call.count, call.type, comm, stream);
+    case Kind::all_gather:
+      return gyreAllGather(at.send(), at.recv(), call.count, call.type, comm, stream);
     case Kind::reduce_scatter:
       return gyreReduceScatter(at.send(), at.recv(), call.count, call.type, op, comm, stream);
-    case Kind::all_to_all: return gyreAlltoAll(at.send(), at.recv(), call.count, call.type, comm, stream);
+    case Kind::all_to_all:
+      return gyreAlltoAll(at.send(), at.recv(), call.count, call.type, comm, stream);
     case Kind::gather:
       return gyreGather(at.send(), at.recv(), call.count, call.type, call.root, comm, stream);
     case Kind::scatter:
       return gyreScatter(at.send(), at.recv(), call.count, call.type, call.root, comm, stream);
     case Kind::all_gather_v:
-      return gyreAllGatherV(at.send(), at.recv(), out.counts.data(), out.offsets.data(), call.type, comm,
-                            stream);
+      return gyreAllGatherV(at.send(), at.recv(), out.counts.data(), out.offsets.data(), call.type,
+                            comm, stream);
     case Kind::reduce_scatter_v:
-      return gyreReduceScatterV(at.send(), at.recv(), out.counts.data(), out.offsets.data(), call.type, op,
-                                comm, stream);
+      return gyreReduceScatterV(at.send(), at.recv(), out.counts.data(), out.offsets.data(),
+                                call.type, op, comm, stream);
     case Kind::all_to_all_v:
       return gyreAlltoAllV(at.send(), out.counts.data(), out.offsets.data(), at.recv(),
-                           layout.in.counts.data(), layout.in.offsets.data(), call.type, comm, stream);
+                           layout.in.counts.data(), layout.in.offsets.data(), call.type, comm,
+                           stream);
   }
   return gyreInternalError;
 }
@@ -212,7 +233,9 @@ void check_output(const Call& call, const Layout& layout, int me, int n, const s
     const std::uint64_t got = load(call.type, recv, j);
     bool right = false;
     switch (origin.how) {
-      case Origin::nowhere: right = recv[j * bytes_of(call.type)] == kUntouched; break;
+      case Origin::nowhere:
+        right = recv[j * bytes_of(call.type)] == kUntouched;
+        break;
       case Origin::copy:
         right = got == input(call.type, call.op, call.seed, origin.rank, n, origin.index);
         break;
@@ -232,7 +255,8 @@ void check_output(const Call& call, const Layout& layout, int me, int n, const s
 }
 
 // Gives the hash of the output.
-std::uint64_t perform_hashed(const Rank& me, gyreComm_t comm, const Call& call, gyreStream_t stream) {
+std::uint64_t perform_hashed(const Rank& me, gyreComm_t comm, const Call& call,
+                             gyreStream_t stream) {
   const Layout layout = layout_of(call, me.rank(), me.size());
   const std::string text = text_of(call, me.size());
   Buffers buffers(call, layout, me.rank(), me.size());
@@ -276,10 +300,13 @@ bool reduces(Kind kind) {
 
 Call draw(const Menu& menu, std::uint64_t seed, int ranks) {
   std::uint64_t state = seed;
-  auto any = [&](std::size_t below) { return static_cast<std::size_t>((state = mix(state, 1)) % below); };
+  auto any = [&](std::size_t below) {
+    return static_cast<std::size_t>((state = mix(state, 1)) % below);
+  };
   Call call;
   call.seed = seed;
-  call.kind = menu.kinds.empty() ? static_cast<Kind>(any(kKinds)) : menu.kinds[any(menu.kinds.size())];
+  call.kind =
+      menu.kinds.empty() ? static_cast<Kind>(any(kKinds)) : menu.kinds[any(menu.kinds.size())];
   call.type = menu.types.empty() ? static_cast<gyreDataType_t>(any(gyreNumTypes))
                                  : menu.types[any(menu.types.size())];
   do call.op = static_cast<int>(any(gyreNumOps + 1)) - 1;
@@ -287,7 +314,8 @@ Call draw(const Menu& menu, std::uint64_t seed, int ranks) {
   call.root = static_cast<int>(any(z(ranks)));
   const std::size_t n = z(ranks);
   const std::size_t counts[] = {0, 1, n - 1, n, n + 1, 73, 4097, ranks > 8 ? 10'007u : 100'003u};
-  call.count = menu.counts.empty() ? counts[any(std::size(counts))] : menu.counts[any(menu.counts.size())];
+  call.count =
+      menu.counts.empty() ? counts[any(std::size(counts))] : menu.counts[any(menu.counts.size())];
   call.in_place = any(2) == 0 && has_in_place(call.kind);
   call.memory = static_cast<Memory>(any(3));
   return call;
@@ -295,10 +323,10 @@ Call draw(const Menu& menu, std::uint64_t seed, int ranks) {
 
 std::string text_of(const Call& call, int ranks) {
   static constexpr const char* kMemories[] = {"plain", "shared", "mixed"};
-  return fmt::format("{} {} {} count {} root {}{} in {} memory on {} ranks, seed {}", name_of(call.kind),
-                     name_of(call.type), name_of_op(call.op), call.count, call.root,
-                     call.in_place ? " in place" : "", kMemories[static_cast<int>(call.memory)], ranks,
-                     call.seed);
+  return fmt::format("{} {} {} count {} root {}{} in {} memory on {} ranks, seed {}",
+                     name_of(call.kind), name_of(call.type), name_of_op(call.op), call.count,
+                     call.root, call.in_place ? " in place" : "",
+                     kMemories[static_cast<int>(call.memory)], ranks, call.seed);
 }
 
 void perform(const Rank& me, gyreComm_t comm, const Call& call, gyreStream_t stream) {

@@ -1,5 +1,5 @@
-// One collective call of a test: what is called with what, drawn from a seed so that all ranks draw the
-// same, performed and checked against the oracle. Knows the public API.
+// One collective call of a test: what is called with what, drawn from a seed so that all ranks draw
+// the same, performed and checked against the oracle. Knows the public API.
 #pragma once
 
 #include <string>
@@ -11,8 +11,17 @@
 namespace world {
 
 enum class Kind {
-  all_reduce, broadcast, reduce, all_gather, reduce_scatter, all_to_all, gather, scatter,
-  all_gather_v, reduce_scatter_v, all_to_all_v,
+  all_reduce,
+  broadcast,
+  reduce,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  gather,
+  scatter,
+  all_gather_v,
+  reduce_scatter_v,
+  all_to_all_v,
 };
 inline constexpr int kKinds = 11;
 const char* name_of(Kind kind);
@@ -43,8 +52,10 @@ std::string text_of(const Call& call, int ranks);
 
 // Performs `call` and checks every promise: result, untouched input, nothing past the buffers. With
 // `stream` it is synchronised before looking.
-void perform(const harness::Rank& me, gyreComm_t comm, const Call& call, gyreStream_t stream = nullptr);
-// The same, and that results which must be alike are bit-identical on all ranks (needs all of them).
+void perform(const harness::Rank& me, gyreComm_t comm, const Call& call,
+             gyreStream_t stream = nullptr);
+// The same, and that results which must be alike are bit-identical on all ranks (needs all of
+// them).
 void perform_alike(const harness::Rank& me, gyreComm_t comm, const Call& call);
 
 // From the environment: WORLD_SEED, printed by whoever draws; WORLD_HEAVY=1 for long sweeps.
@@ -54,13 +65,13 @@ bool heavy();
 }  // namespace world
 
 // A call of the library that must succeed.
-#define EXPECT_OK(call)                                                                          \
-  do {                                                                                           \
-    const gyreResult_t expect_ok = (call);                                                       \
-    EXPECT_EQ(expect_ok, gyreSuccess) << #call << ": " << gyreGetLastError(nullptr);             \
+#define EXPECT_OK(call)                                                              \
+  do {                                                                               \
+    const gyreResult_t expect_ok = (call);                                           \
+    EXPECT_EQ(expect_ok, gyreSuccess) << #call << ": " << gyreGetLastError(nullptr); \
   } while (0)
-#define ASSERT_OK(call)                                                                          \
-  do {                                                                                           \
-    const gyreResult_t expect_ok = (call);                                                       \
-    ASSERT_EQ(expect_ok, gyreSuccess) << #call << ": " << gyreGetLastError(nullptr);             \
+#define ASSERT_OK(call)                                                              \
+  do {                                                                               \
+    const gyreResult_t expect_ok = (call);                                           \
+    ASSERT_EQ(expect_ok, gyreSuccess) << #call << ": " << gyreGetLastError(nullptr); \
   } while (0)

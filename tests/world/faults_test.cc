@@ -80,7 +80,8 @@ TEST_P(Faults, a_rank_that_exits_without_a_word_is_named_by_every_survivor) {
     gyreComm_t comm = me.join();
     std::vector<float> data(4096);
     for (int i = 0; i < 20; ++i)
-      EXPECT_OK(gyreAllReduce(data.data(), data.data(), data.size(), gyreFloat32, gyreMax, comm, nullptr));
+      EXPECT_OK(gyreAllReduce(data.data(), data.data(), data.size(), gyreFloat32, gyreMax, comm,
+                              nullptr));
     _exit(0);
   });
 }
@@ -91,7 +92,8 @@ TEST_P(Faults, a_rank_that_destroys_early_is_named_by_every_survivor) {
     gyreComm_t comm = me.join();
     std::vector<float> data(4096);
     for (int i = 0; i < 20; ++i)
-      EXPECT_OK(gyreAllReduce(data.data(), data.data(), data.size(), gyreFloat32, gyreMax, comm, nullptr));
+      EXPECT_OK(gyreAllReduce(data.data(), data.data(), data.size(), gyreFloat32, gyreMax, comm,
+                              nullptr));
     EXPECT_OK(gyreCommDestroy(comm));
   });
 }
@@ -101,7 +103,8 @@ TEST_P(Faults, a_short_stop_does_no_harm) {
     gyreComm_t comm = me.join();
     for (int i = 0; i < 60; ++i) {
       std::vector<float> data(30'000, static_cast<float>(i));
-      ASSERT_OK(gyreAllReduce(data.data(), data.data(), data.size(), gyreFloat32, gyreSum, comm, nullptr));
+      ASSERT_OK(gyreAllReduce(data.data(), data.data(), data.size(), gyreFloat32, gyreSum, comm,
+                              nullptr));
       for (const float x : data) ASSERT_EQ(x, static_cast<float>(4 * i));
       if (i == 5 && me.rank() == kVictim) {
         me.reach(kLooping);
@@ -142,7 +145,8 @@ TEST_P(Faults, a_skipped_call_is_a_timeout_within_its_limit) {
   harness::run_world(on(GetParam(), 4, {{"GYRE_TIMEOUT", "2s"}}), [](Rank& me) {
     gyreComm_t comm = me.join();
     float x = 1;
-    for (int i = 0; i < 3; ++i) EXPECT_OK(gyreAllReduce(&x, &x, 1, gyreFloat32, gyreMax, comm, nullptr));
+    for (int i = 0; i < 3; ++i)
+      EXPECT_OK(gyreAllReduce(&x, &x, 1, gyreFloat32, gyreMax, comm, nullptr));
     if (me.rank() != 1) {
       const gyre::Nanos begin = now_ns();
       EXPECT_EQ(gyreAllReduce(&x, &x, 1, gyreFloat32, gyreMax, comm, nullptr), gyreTimeout);
@@ -181,7 +185,8 @@ TEST_P(Faults, destroy_does_not_wait_for_the_dead) {
 void expect_sums(gyreComm_t comm, int ranks, int times) {
   for (int i = 0; i < times; ++i) {
     std::vector<std::int32_t> data(i % 2 ? 30'000 : 3, i);
-    ASSERT_OK(gyreAllReduce(data.data(), data.data(), data.size(), gyreInt32, gyreSum, comm, nullptr));
+    ASSERT_OK(
+        gyreAllReduce(data.data(), data.data(), data.size(), gyreInt32, gyreSum, comm, nullptr));
     for (const std::int32_t x : data) ASSERT_EQ(x, i * ranks);
   }
 }

@@ -1,4 +1,5 @@
-// Groups, messages and streams: any order inside a group, order between pairs, work beside the caller.
+// Groups, messages and streams: any order inside a group, order between pairs, work beside the
+// caller.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -71,7 +72,8 @@ TEST_P(Groups, large_messages_cross_in_both_directions) {
     EXPECT_OK(gyreSend(out.data(), count, gyreInt64, 1 - me.rank(), comm, nullptr));
     EXPECT_OK(gyreRecv(in.data(), count, gyreInt64, 1 - me.rank(), comm, nullptr));
     ASSERT_OK(gyreGroupEnd());
-    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(in[i], static_cast<std::int64_t>(i) + 1 - me.rank());
+    for (std::size_t i = 0; i < count; ++i)
+      ASSERT_EQ(in[i], static_cast<std::int64_t>(i) + 1 - me.rank());
     EXPECT_OK(gyreCommDestroy(comm));
   });
 }
@@ -84,7 +86,8 @@ TEST_P(Groups, collectives_and_messages_mix) {
       const int next = (me.rank() + 1) % 4, before = (me.rank() + 3) % 4;
       EXPECT_OK(gyreGroupStart());
       EXPECT_OK(gyreSend(one.data(), 1, gyreInt32, next, comm, nullptr));
-      EXPECT_OK(gyreAllReduce(sums.data(), sums.data(), sums.size(), gyreInt32, gyreSum, comm, nullptr));
+      EXPECT_OK(
+          gyreAllReduce(sums.data(), sums.data(), sums.size(), gyreInt32, gyreSum, comm, nullptr));
       EXPECT_OK(gyreRecv(from.data(), 1, gyreInt32, before, comm, nullptr));
       EXPECT_OK(gyreAllGather(one.data(), all.data(), 1, gyreInt32, comm, nullptr));
       ASSERT_OK(gyreGroupEnd());
@@ -106,7 +109,8 @@ TEST_P(Groups, of_one_thread_drive_several_communicators) {
       EXPECT_OK(gyreGroupStart());
       for (int c = 0; c < 3; ++c) {
         const int which = (c + me.rank() + i) % 3;
-        EXPECT_OK(gyreAllReduce(&sums[which], &sums[which], 1, gyreInt32, gyreSum, comms[which], nullptr));
+        EXPECT_OK(gyreAllReduce(&sums[which], &sums[which], 1, gyreInt32, gyreSum, comms[which],
+                                nullptr));
       }
       ASSERT_OK(gyreGroupEnd());
       for (int c = 0; c < 3; ++c) ASSERT_EQ(sums[c], 3 * (i + c));
@@ -119,7 +123,8 @@ TEST_P(Groups, crossed_sends_without_a_group_time_out_and_say_what_to_do) {
   harness::run_world(on(GetParam(), 2, {{"GYRE_TIMEOUT", "1s"}}), [](Rank& me) {
     gyreComm_t comm = me.join();
     std::vector<float> data(8 << 20);
-    const gyreResult_t sent = gyreSend(data.data(), data.size(), gyreFloat32, 1 - me.rank(), comm, nullptr);
+    const gyreResult_t sent =
+        gyreSend(data.data(), data.size(), gyreFloat32, 1 - me.rank(), comm, nullptr);
     EXPECT_TRUE(sent == gyreTimeout || sent == gyreRemoteError) << sent;
     EXPECT_NE(std::string(gyreGetLastError(comm)).find("gyreGroupStart"), std::string::npos)
         << gyreGetLastError(comm);
@@ -136,9 +141,9 @@ TEST(Groups, misuse_is_an_error_that_changes_nothing) {
     EXPECT_OK(gyreGroupStart());
     EXPECT_OK(gyreSend(&x, 1, gyreFloat32, 0, comm, nullptr));
     EXPECT_EQ(gyreGroupEnd(), gyreInvalidUsage) << "a send to oneself without its receive";
-    EXPECT_EQ(gyreAllReduce(&x, &x, 1, gyreNumTypes, gyreSum, comm, nullptr),
+    EXPECT_EQ(gyreAllReduce(&x, &x, 1, gyreNumTypes, gyreSum, comm, nullptr), gyreInvalidArgument);
+    EXPECT_EQ(gyreAllReduce(nullptr, &x, 1, gyreFloat32, gyreSum, comm, nullptr),
               gyreInvalidArgument);
-    EXPECT_EQ(gyreAllReduce(nullptr, &x, 1, gyreFloat32, gyreSum, comm, nullptr), gyreInvalidArgument);
     EXPECT_EQ(gyreAllReduce(&x, &x, 1, gyreFloat32, gyreBand, comm, nullptr), gyreInvalidArgument);
     EXPECT_EQ(gyreBroadcast(&x, &x, 1, gyreFloat32, 1, comm, nullptr), gyreInvalidArgument);
     EXPECT_EQ(gyreAllGather(&x, &x, SIZE_MAX / 2, gyreFloat64, comm, nullptr), gyreInvalidArgument);
@@ -155,7 +160,8 @@ TEST_P(Groups, ten_thousand_tiny_uneven_exchanges) {
     for (int i = 0; i < 10'000; ++i) {
       // By turns: everything empty, one row empty, one column empty, all full.
       auto count = [&](int from, int to) -> std::size_t {
-        const bool none = i % 4 == 0 || (i % 4 == 1 && from == i / 4 % 3) || (i % 4 == 2 && to == i / 4 % 3);
+        const bool none =
+            i % 4 == 0 || (i % 4 == 1 && from == i / 4 % 3) || (i % 4 == 2 && to == i / 4 % 3);
         return none ? 0 : z((from + to + i) % 4);
       };
       std::size_t out[3], in[3];
@@ -177,7 +183,8 @@ TEST_P(Groups, empty_calls_keep_order) {
     gyreComm_t comm = me.join();
     for (int i = 0; i < 100; ++i) {
       for (int kind = 0; kind < kKinds; ++kind)
-        perform(me, comm, {.kind = static_cast<Kind>(kind), .type = gyreInt32, .count = 0, .seed = 4});
+        perform(me, comm,
+                {.kind = static_cast<Kind>(kind), .type = gyreInt32, .count = 0, .seed = 4});
       perform(me, comm, {.type = gyreInt32, .count = 5, .seed = static_cast<std::uint64_t>(i)});
     }
     EXPECT_OK(gyreCommDestroy(comm));
@@ -195,8 +202,8 @@ TEST_P(Groups, streams_run_in_order_beside_the_caller) {
     // Each call needs what the one before left: any other order gives another number.
     std::int32_t expected = 1;
     for (int i = 0; i < 8; ++i) {
-      EXPECT_OK(gyreAllReduce(data.data(), data.data(), data.size(), gyreInt32, i % 2 ? gyreMax : gyreSum,
-                              comm, stream));
+      EXPECT_OK(gyreAllReduce(data.data(), data.data(), data.size(), gyreInt32,
+                              i % 2 ? gyreMax : gyreSum, comm, stream));
       if (i % 2 == 0) expected *= 3;
     }
     // The caller may use other communicators meanwhile.
@@ -223,7 +230,8 @@ TEST_P(Groups, a_group_over_streams_joins_them) {
       EXPECT_OK(gyreGroupStart());
       for (int c = 0; c < 2; ++c) {
         const int which = (c + me.rank()) % 2;
-        EXPECT_OK(gyreAllReduce(&sums[which], &sums[which], 1, gyreInt32, gyreSum, comms[which], streams[which]));
+        EXPECT_OK(gyreAllReduce(&sums[which], &sums[which], 1, gyreInt32, gyreSum, comms[which],
+                                streams[which]));
       }
       EXPECT_OK(gyreGroupEnd());
       for (const auto stream : streams) EXPECT_OK(gyreHostStreamSynchronize(stream));

@@ -1,4 +1,5 @@
-// How communicators come and go: all at once, in groups, without blocking, by split, with many roots.
+// How communicators come and go: all at once, in groups, without blocking, by split, with many
+// roots.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -28,10 +29,12 @@ TEST(Life, all_ranks_in_one_call_and_one_thread) {
       std::vector<gyreComm_t> comms(static_cast<std::size_t>(n));
       ASSERT_OK(gyreCommInitAll(comms.data(), n, nullptr));
       for (const std::size_t count : {std::size_t{5}, std::size_t{50'000}}) {
-        std::vector<std::vector<std::int32_t>> data(comms.size(), std::vector<std::int32_t>(count, 2));
+        std::vector<std::vector<std::int32_t>> data(comms.size(),
+                                                    std::vector<std::int32_t>(count, 2));
         EXPECT_OK(gyreGroupStart());
         for (std::size_t r = 0; r < comms.size(); ++r)
-          EXPECT_OK(gyreAllReduce(data[r].data(), data[r].data(), count, gyreInt32, gyreSum, comms[r], nullptr));
+          EXPECT_OK(gyreAllReduce(data[r].data(), data[r].data(), count, gyreInt32, gyreSum,
+                                  comms[r], nullptr));
         ASSERT_OK(gyreGroupEnd());
         for (const auto& one : data)
           for (const std::int32_t x : one) ASSERT_EQ(x, 2 * n);
@@ -50,10 +53,12 @@ TEST(Life, several_ranks_of_a_process_join_in_a_group) {
     for (int k = 0; k < 2; ++k) EXPECT_OK(gyreCommInitRank(&comms[k], 4, id, 2 * me.rank() + k));
     ASSERT_OK(gyreGroupEnd());
     for (const std::size_t count : {std::size_t{5}, std::size_t{50'000}, std::size_t{1'000'000}}) {
-      std::vector<std::int32_t> data[2] = {std::vector<std::int32_t>(count, 1), std::vector<std::int32_t>(count, 1)};
+      std::vector<std::int32_t> data[2] = {std::vector<std::int32_t>(count, 1),
+                                           std::vector<std::int32_t>(count, 1)};
       EXPECT_OK(gyreGroupStart());
       for (int k = 0; k < 2; ++k)
-        EXPECT_OK(gyreAllReduce(data[k].data(), data[k].data(), count, gyreInt32, gyreSum, comms[k], nullptr));
+        EXPECT_OK(gyreAllReduce(data[k].data(), data[k].data(), count, gyreInt32, gyreSum, comms[k],
+                                nullptr));
       ASSERT_OK(gyreGroupEnd());
       for (const auto& one : data)
         for (const std::int32_t x : one) ASSERT_EQ(x, 4);
@@ -78,7 +83,8 @@ TEST_P(Life, many_roots_make_one_communicator) {
 
 gyreResult_t poll_state(gyreComm_t comm) {
   gyreResult_t state = gyreInProgress;
-  for (const gyre::Nanos deadline = now_ns() + 30_s; state == gyreInProgress && now_ns() < deadline;) {
+  for (const gyre::Nanos deadline = now_ns() + 30_s;
+       state == gyreInProgress && now_ns() < deadline;) {
     EXPECT_OK(gyreCommGetAsyncError(comm, &state));
     std::this_thread::yield();
   }
@@ -118,9 +124,7 @@ TEST(Life, a_stuck_init_can_be_aborted_from_another_thread) {
       gyreComm_t comm = nullptr;
       const gyre::Nanos begin = now_ns();
       EXPECT_EQ(gyreCommInitRankConfig(&comm, 2, me.id(), 0, &config), gyreInProgress);
-      std::thread other([&] {
-        EXPECT_OK(abort ? gyreCommAbort(comm) : gyreCommDestroy(comm));
-      });
+      std::thread other([&] { EXPECT_OK(abort ? gyreCommAbort(comm) : gyreCommDestroy(comm)); });
       other.join();
       EXPECT_LE(now_ns(), begin + 2_s);
       gyreResult_t state;

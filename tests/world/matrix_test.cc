@@ -1,4 +1,5 @@
-// Every collective, type, operator, placement and odd count over every transport, drawn from a seed.
+// Every collective, type, operator, placement and odd count over every transport, drawn from a
+// seed.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -28,15 +29,17 @@ class Matrix : public testing::TestWithParam<std::tuple<int, Road>> {};
 TEST_P(Matrix, every_drawn_call_is_right_and_alike_on_all_ranks) {
   const auto& [ranks, road] = GetParam();
   RecordProperty("seed", fmt::format("{}", seed_of_run()));
-  harness::run_world(on(road, ranks), sweep({}, ranks > 8 ? 60 : 200, static_cast<std::uint64_t>(ranks)));
+  harness::run_world(on(road, ranks),
+                     sweep({}, ranks > 8 ? 60 : 200, static_cast<std::uint64_t>(ranks)));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    World, Matrix,
-    testing::Combine(testing::Values(1, 2, 3, 4, 5, 8, 13, 16, 33), testing::ValuesIn(all_roads())),
-    [](const auto& at) {
-      return fmt::format("{}_ranks_over_{}", std::get<0>(at.param), std::get<1>(at.param).name);
-    });
+INSTANTIATE_TEST_SUITE_P(World, Matrix,
+                         testing::Combine(testing::Values(1, 2, 3, 4, 5, 8, 13, 16, 33),
+                                          testing::ValuesIn(all_roads())),
+                         [](const auto& at) {
+                           return fmt::format("{}_ranks_over_{}", std::get<0>(at.param),
+                                              std::get<1>(at.param).name);
+                         });
 
 TEST(Matrix, hosts_mixed_of_shared_memory_and_tcp) {
   for (const auto& [ranks, hosts] : {std::pair{4, 2}, {5, 2}, {9, 3}, {6, 6}})
@@ -45,9 +48,10 @@ TEST(Matrix, hosts_mixed_of_shared_memory_and_tcp) {
 }
 
 TEST(Matrix, small_slots_cut_messages_into_many_chunks) {
-  harness::run_world({.ranks = 5,
-                      .environment = {{"GYRE_SLOT_BYTES", "4096"}, {"GYRE_SLOTS", "2"}, {"GYRE_CMA", "0"}}},
-                     sweep({.counts = {4097, 20'011}}, 60, 200));
+  harness::run_world(
+      {.ranks = 5,
+       .environment = {{"GYRE_SLOT_BYTES", "4096"}, {"GYRE_SLOTS", "2"}, {"GYRE_CMA", "0"}}},
+      sweep({.counts = {4097, 20'011}}, 60, 200));
 }
 
 // Neighbours in a sequence may use different edges and plans: none may overtake another.

@@ -1,5 +1,5 @@
-// Ranks whose calls differ: an error on every rank that names both sides' calls, nothing written where
-// nothing should be, and after the small ones a communicator that still works.
+// Ranks whose calls differ: an error on every rank that names both sides' calls, nothing written
+// where nothing should be, and after the small ones a communicator that still works.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -19,7 +19,9 @@ constexpr int kOdd = 2;
 constexpr std::size_t kBlock = 1200;
 
 std::string error_of(gyreComm_t comm) { return gyreGetLastError(comm); }
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 struct Difference {
   const char* name;
@@ -36,7 +38,8 @@ const Difference kDifferences[] = {
      "1000", "999"},
     {"type",
      [](bool odd, const void* send, void* recv, gyreComm_t comm) {
-       return gyreAllReduce(send, recv, 100, odd ? gyreFloat16 : gyreFloat32, gyreSum, comm, nullptr);
+       return gyreAllReduce(send, recv, 100, odd ? gyreFloat16 : gyreFloat32, gyreSum, comm,
+                            nullptr);
      },
      "float32", "float16"},
     {"operator",
@@ -62,7 +65,9 @@ struct Case {
   Road road;
   Difference difference;
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << c.difference.name << " over " << c.road.name; }
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.difference.name << " over " << c.road.name;
+}
 
 std::vector<Case> cases() {
   std::vector<Case> out;
@@ -84,7 +89,8 @@ TEST_P(Mismatch, of_small_calls_names_both_and_leaves_the_communicator_usable) {
       const std::size_t bytes = kBlock * 4 * kRanks;
       Guarded send(bytes, false), recv(bytes, false);
       std::fill_n(recv.data(), bytes, std::byte{0x5a});
-      const gyreResult_t result = difference.call(me.rank() == kOdd, send.data(), recv.data(), comm);
+      const gyreResult_t result =
+          difference.call(me.rank() == kOdd, send.data(), recv.data(), comm);
       EXPECT_EQ(result, gyreInvalidUsage) << error_of(comm);
       EXPECT_TRUE(has(error_of(comm), difference.ours)) << error_of(comm);
       EXPECT_TRUE(has(error_of(comm), difference.theirs)) << error_of(comm);
@@ -173,7 +179,8 @@ TEST_P(Mismatches, an_uneven_exchange_whose_tables_disagree_is_an_error) {
     std::vector<std::int32_t> send(300), recv(300);
     const std::size_t out[] = {100, 100}, offsets[] = {0, 100};
     const std::size_t in[] = {100, me.rank() == 0 ? 90u : 100u};
-    EXPECT_EQ(gyreAlltoAllV(send.data(), out, offsets, recv.data(), in, offsets, gyreInt32, comm, nullptr),
+    EXPECT_EQ(gyreAlltoAllV(send.data(), out, offsets, recv.data(), in, offsets, gyreInt32, comm,
+                            nullptr),
               gyreInvalidUsage)
         << error_of(comm);
     me.meet();

@@ -40,12 +40,18 @@ const TypeFacts& facts(gyreDataType_t type) { return kTypes[static_cast<std::siz
 // Smallest step of a type near zero: what rounding may lose there.
 double step_near_zero(gyreDataType_t type) {
   switch (type) {
-    case gyreFloat16: return std::ldexp(1, -24);
-    case gyreBfloat16: return std::ldexp(1, -133);
-    case gyreFloat32: return std::ldexp(1, -149);
-    case gyreFloat8e4m3: return std::ldexp(1, -9);
-    case gyreFloat8e5m2: return std::ldexp(1, -16);
-    default: return std::ldexp(1, -1074);
+    case gyreFloat16:
+      return std::ldexp(1, -24);
+    case gyreBfloat16:
+      return std::ldexp(1, -133);
+    case gyreFloat32:
+      return std::ldexp(1, -149);
+    case gyreFloat8e4m3:
+      return std::ldexp(1, -9);
+    case gyreFloat8e5m2:
+      return std::ldexp(1, -16);
+    default:
+      return std::ldexp(1, -1074);
   }
 }
 
@@ -67,20 +73,36 @@ std::uint64_t reduce_integers(gyreDataType_t type, int op, std::span<const std::
   std::uint64_t out = op == kPreMul ? in[0] * scalars[0] : in[0];
   for (std::size_t r = 1; r < in.size(); ++r) {
     switch (op) {
-      case gyreProd: out *= in[r]; break;
-      case gyreMax: out = less(out, in[r]) ? in[r] : out; break;
-      case gyreMin: out = less(in[r], out) ? in[r] : out; break;
-      case gyreBand: out &= in[r]; break;
-      case gyreBor: out |= in[r]; break;
-      case gyreBxor: out ^= in[r]; break;
-      case kPreMul: out += in[r] * scalars[r]; break;
-      default: out += in[r];
+      case gyreProd:
+        out *= in[r];
+        break;
+      case gyreMax:
+        out = less(out, in[r]) ? in[r] : out;
+        break;
+      case gyreMin:
+        out = less(in[r], out) ? in[r] : out;
+        break;
+      case gyreBand:
+        out &= in[r];
+        break;
+      case gyreBor:
+        out |= in[r];
+        break;
+      case gyreBxor:
+        out ^= in[r];
+        break;
+      case kPreMul:
+        out += in[r] * scalars[r];
+        break;
+      default:
+        out += in[r];
     }
   }
   out = cut(type, out);
   if (op != gyreAvg) return out;
   if (!is_signed) return out / in.size();
-  return cut(type, static_cast<std::uint64_t>(whole(type, out) / static_cast<std::int64_t>(in.size())));
+  return cut(type,
+             static_cast<std::uint64_t>(whole(type, out) / static_cast<std::int64_t>(in.size())));
 }
 
 std::uint64_t reduce_bools(int op, std::span<const std::uint64_t> in) {
@@ -107,12 +129,18 @@ bool is_real_reduction(gyreDataType_t type, int op, std::span<const std::uint64_
   const long double answer = decode(type, got);
   const double tiny = n * step_near_zero(type);
   switch (op) {
-    case gyreMax: return answer == largest;
-    case gyreMin: return answer == smallest;
-    case gyreProd: return std::fabs(answer - product) <= n * unit * std::fabs(product) + tiny;
-    case gyreAvg: return std::fabs(answer - sum / n) <= (n + 2) * unit * size / n + tiny;
-    case kPreMul: return std::fabs(answer - sum) <= (n + 1) * unit * size + tiny;
-    default: return std::fabs(answer - sum) <= n * unit * size + tiny;
+    case gyreMax:
+      return answer == largest;
+    case gyreMin:
+      return answer == smallest;
+    case gyreProd:
+      return std::fabs(answer - product) <= n * unit * std::fabs(product) + tiny;
+    case gyreAvg:
+      return std::fabs(answer - sum / n) <= (n + 2) * unit * size / n + tiny;
+    case kPreMul:
+      return std::fabs(answer - sum) <= (n + 1) * unit * size + tiny;
+    default:
+      return std::fabs(answer - sum) <= n * unit * size + tiny;
   }
 }
 
@@ -130,7 +158,8 @@ const char* name_of(gyreDataType_t type) { return facts(type).name; }
 bool is_real(gyreDataType_t type) { return facts(type).mantissa > 0; }
 
 const char* name_of_op(int op) {
-  static constexpr const char* kNames[] = {"sum", "prod", "max", "min", "avg", "band", "bor", "bxor"};
+  static constexpr const char* kNames[] = {"sum", "prod", "max", "min",
+                                           "avg", "band", "bor", "bxor"};
   return op == kPreMul ? "premul_sum" : kNames[op];
 }
 
@@ -141,27 +170,41 @@ bool is_defined(int op, gyreDataType_t type) {
 
 double decode(gyreDataType_t type, std::uint64_t bits) {
   switch (type) {
-    case gyreFloat16: return F16{static_cast<std::uint16_t>(bits)}.to_float();
-    case gyreBfloat16: return BF16{static_cast<std::uint16_t>(bits)}.to_float();
-    case gyreFloat8e4m3: return F8E4M3{static_cast<std::uint8_t>(bits)}.to_float();
-    case gyreFloat8e5m2: return F8E5M2{static_cast<std::uint8_t>(bits)}.to_float();
-    case gyreFloat32: return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
-    case gyreFloat64: return std::bit_cast<double>(bits);
+    case gyreFloat16:
+      return F16{static_cast<std::uint16_t>(bits)}.to_float();
+    case gyreBfloat16:
+      return BF16{static_cast<std::uint16_t>(bits)}.to_float();
+    case gyreFloat8e4m3:
+      return F8E4M3{static_cast<std::uint8_t>(bits)}.to_float();
+    case gyreFloat8e5m2:
+      return F8E5M2{static_cast<std::uint8_t>(bits)}.to_float();
+    case gyreFloat32:
+      return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    case gyreFloat64:
+      return std::bit_cast<double>(bits);
     default:
-      return facts(type).is_signed ? static_cast<double>(whole(type, bits)) : static_cast<double>(bits);
+      return facts(type).is_signed ? static_cast<double>(whole(type, bits))
+                                   : static_cast<double>(bits);
   }
 }
 
 std::uint64_t encode(gyreDataType_t type, double value) {
   const auto narrow = static_cast<float>(value);
   switch (type) {
-    case gyreFloat16: return F16::from(narrow).bits;
-    case gyreBfloat16: return BF16::from(narrow).bits;
-    case gyreFloat8e4m3: return F8E4M3::from(narrow).bits;
-    case gyreFloat8e5m2: return F8E5M2::from(narrow).bits;
-    case gyreFloat32: return std::bit_cast<std::uint32_t>(narrow);
-    case gyreFloat64: return std::bit_cast<std::uint64_t>(value);
-    default: return cut(type, static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
+    case gyreFloat16:
+      return F16::from(narrow).bits;
+    case gyreBfloat16:
+      return BF16::from(narrow).bits;
+    case gyreFloat8e4m3:
+      return F8E4M3::from(narrow).bits;
+    case gyreFloat8e5m2:
+      return F8E5M2::from(narrow).bits;
+    case gyreFloat32:
+      return std::bit_cast<std::uint32_t>(narrow);
+    case gyreFloat64:
+      return std::bit_cast<std::uint64_t>(value);
+    default:
+      return cut(type, static_cast<std::uint64_t>(static_cast<std::int64_t>(value)));
   }
 }
 

@@ -1,6 +1,6 @@
 // What a collective must answer: inputs made from a seed, and for each output element the set of
-// answers that are right. Exact for integers, copies, max and min; within the documented rounding for
-// sums and products of floats. Knows the public types alone.
+// answers that are right. Exact for integers, copies, max and min; within the documented rounding
+// for sums and products of floats. Knows the public types alone.
 #pragma once
 
 #include <cstddef>

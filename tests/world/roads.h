@@ -14,7 +14,8 @@ struct Road {
 };
 
 inline harness::WorldOptions on(const Road& road, int ranks, harness::Environment more = {}) {
-  harness::WorldOptions out{.ranks = ranks, .threads = road.threads, .environment = road.environment};
+  harness::WorldOptions out{
+      .ranks = ranks, .threads = road.threads, .environment = road.environment};
   out.environment.insert(out.environment.end(), more.begin(), more.end());
   return out;
 }
