@@ -65,6 +65,9 @@ bool Chooser::is_small(const Request& request) const {
   if (layout_.size == 1) return true;
   if (layout_.size > param_direct_ranks_max.get() || forced_) return false;
   if (request.what == Collective::all_to_all_v) return false;  // sizes are not the same everywhere
+  // Rooted calls alone would talk over edges that depend on the root: ranks that disagree about it
+  // would never hear of each other, so these agree first whatever their size.
+  if (layout_.single_host() && is_rooted(request.what)) return false;
   return message_bytes(request) <= kSmallSlotBytes;
 }
 

@@ -39,6 +39,10 @@ struct Request {
 inline bool is_point_to_point(Collective what) {
   return what == Collective::send || what == Collective::recv;
 }
+inline bool is_rooted(Collective what) {
+  return what == Collective::broadcast || what == Collective::reduce ||
+         what == Collective::gather || what == Collective::scatter;
+}
 inline bool is_uneven(Collective what) {
   return what == Collective::all_gather_v || what == Collective::reduce_scatter_v ||
          what == Collective::all_to_all_v;

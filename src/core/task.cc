@@ -237,17 +237,7 @@ Status CollectiveTask::start_main(const Choice& choice) {
   return {};
 }
 
-int CollectiveTask::root() const {
-  switch (request_->what) {
-    case Collective::broadcast:
-    case Collective::reduce:
-    case Collective::gather:
-    case Collective::scatter:
-      return request_->root;
-    default:
-      return 0;
-  }
-}
+int CollectiveTask::root() const { return is_rooted(request_->what) ? request_->root : 0; }
 
 void CollectiveTask::bind(BoundPlan& plan, std::size_t chunk_bytes) {
   const Request& request = *request_;

@@ -179,10 +179,12 @@ TEST_P(Mismatches, an_uneven_exchange_whose_tables_disagree_is_an_error) {
     std::vector<std::int32_t> send(300), recv(300);
     const std::size_t out[] = {100, 100}, offsets[] = {0, 100};
     const std::size_t in[] = {100, me.rank() == 0 ? 90u : 100u};
-    EXPECT_EQ(gyreAlltoAllV(send.data(), out, offsets, recv.data(), in, offsets, gyreInt32, comm,
-                            nullptr),
-              gyreInvalidUsage)
-        << error_of(comm);
+    const gyreResult_t code = gyreAlltoAllV(send.data(), out, offsets, recv.data(), in, offsets,
+                                            gyreInt32, comm, nullptr);
+    // The receiver finds out; the sender may have finished before it hears of that.
+    if (me.rank() == 0 || code != gyreSuccess) {
+      EXPECT_EQ(code, gyreInvalidUsage) << error_of(comm);
+    }
     me.meet();
     EXPECT_OK(gyreCommDestroy(comm));
   });
