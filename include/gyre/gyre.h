@@ -353,8 +353,8 @@ GYRE_EXPORT gyreResult_t gyreGroupStart(void);
  * refused is not part of the group and not answered again. */
 GYRE_EXPORT gyreResult_t gyreGroupEnd(void);
 /** Ends the group without running it; inits give no communicator. Gives: info->estimatedTime by the
- *  cost model, which knows collectives; sends and receives count 0. Needs: `info` from
- *  GYRE_SIM_INFO_INITIALIZER; otherwise the group stays open. */
+ *  cost model, as if the calls ran one after the other. Needs: `info` from
+ * GYRE_SIM_INFO_INITIALIZER; otherwise the group stays open. */
 GYRE_EXPORT gyreResult_t gyreGroupSimulateEnd(gyreSimInfo_t* info);
 
 /** \} */

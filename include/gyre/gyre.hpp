@@ -48,7 +48,7 @@ inline void check(gyreResult_t result, gyreComm_t comm = nullptr) {
   if (result == gyreSuccess) return;
   const std::string detail = gyreGetLastError(comm);
   const std::string kind = gyreGetErrorString(result);
-  throw Error(result, detail.empty() ? kind : kind + ": " + detail);
+  throw Error(result, detail.starts_with(kind) ? detail : kind + ": " + detail);
 }
 
 /// The element type of a C++ type. Specialise it for your own half types:

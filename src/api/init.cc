@@ -29,8 +29,7 @@ Status start(gyreComm* handle, const std::vector<JobId>& ids, int rank, int size
     handle->state.compare_exchange_strong(expected, HandleState::ready);
     return {};
   }
-  Error why =
-      comm.take_error().context(fmt::format("making a communicator, rank {} of {}", rank, size));
+  Error why = comm.take_error().context("making a communicator");
   {
     std::lock_guard lock(handle->mutex);
     handle->last_error = why.text;

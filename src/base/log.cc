@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <set>
 
@@ -12,17 +14,27 @@
 
 namespace gyre {
 
-GYRE_PARAM(debug, std::string, "warn", "log level: error, warn, info, debug or trace (stderr)");
-
 namespace {
 
-LogLevel level_from(const std::string& text) {
-  if (text == "error") return LogLevel::error;
-  if (text == "info") return LogLevel::info;
-  if (text == "debug") return LogLevel::debug;
-  if (text == "trace") return LogLevel::trace;
-  return LogLevel::warn;
+// By level.
+constexpr const char* kNames[] = {"error", "warn", "info", "debug", "trace"};
+
+}  // namespace
+
+// What the knob below needs to be of this type.
+static Status parse_param(std::string_view text, LogLevel& out) {
+  const auto* found = std::find(std::begin(kNames), std::end(kNames), text);
+  if (found == std::end(kNames))
+    return error(Code::invalid_argument, "it is none of {}", fmt::join(kNames, ", "));
+  out = static_cast<LogLevel>(found - kNames);
+  return {};
 }
+static std::string param_text(LogLevel level) { return kNames[static_cast<int>(level)]; }
+
+GYRE_PARAM(debug, LogLevel, LogLevel::warn,
+           "log level: error, warn, info, debug or trace (stderr)");
+
+namespace {
 
 // Leaked on purpose: threads of the user may log while static destructors run.
 spdlog::logger& logger() {
@@ -40,7 +52,7 @@ spdlog::logger& logger() {
 }  // namespace
 
 bool log_enabled(LogLevel level) {
-  static const LogLevel limit = level_from(param_debug.get());
+  static const LogLevel limit = param_debug.get();
   return static_cast<int>(level) <= static_cast<int>(limit);
 }
 

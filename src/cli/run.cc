@@ -136,6 +136,7 @@ class Job {
   std::vector<Rank> ranks_;
   int failed_rank_ = -1;
   int failure_ = 0;
+  std::string how_;  // it ended
 };
 
 Status Job::start(const Namespaces* hosts, const std::string& id, const std::string& master,
@@ -174,7 +175,14 @@ void Job::reap() {
     rank.running = false;
     if (status == 0 || failed_rank_ >= 0) continue;
     failed_rank_ = static_cast<int>(i);
-    failure_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) {
+      failure_ = 128 + WTERMSIG(status);
+      how_ =
+          fmt::format("was ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    } else {
+      failure_ = WEXITSTATUS(status);
+      how_ = fmt::format("failed with status {}", failure_);
+    }
   }
 }
 
@@ -215,8 +223,7 @@ int Job::wait() {
     }
   }
   if (failed_rank_ >= 0) {
-    std::fprintf(stderr, "gyre run: rank %d failed with status %d; its last lines:\n", failed_rank_,
-                 failure_);
+    std::fprintf(stderr, "gyre run: rank %d %s; its last lines:\n", failed_rank_, how_.c_str());
     for (const std::string& line : ranks_[static_cast<std::size_t>(failed_rank_)].last)
       std::fprintf(stderr, "  [%d] %s\n", failed_rank_, line.c_str());
   }

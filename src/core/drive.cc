@@ -21,6 +21,13 @@ std::string ranks_text(const std::vector<Edge*>& blocked) {
   return out;
 }
 
+// Adds the call, unless the news names it already, as a peer's farewell does.
+Error in_call(Error why, const Task& task) {
+  const std::string where = fmt::format("in {}", to_text(task.call()));
+  if (why.text.find(where) != std::string::npos) return why;
+  return std::move(why).context(where);
+}
+
 // Reasons to stop waiting: a stop from another thread, news of the peers we wait for, the deadline.
 Status look_around(Task& task, Communicator& comm) {
   if (comm.stopping())
@@ -29,8 +36,7 @@ Status look_around(Task& task, Communicator& comm) {
   for (Edge* edge : blocked) {
     if (edge->ready()) return {};  // it came while we looked
     Status status = comm.mesh().check_peer(*edge->link);
-    if (!status && !edge->ready())
-      return status.take_error().context(fmt::format("in {}", to_text(task.call())));
+    if (!status && !edge->ready()) return in_call(status.take_error(), task);
   }
   for (Link* link : task.posted_links()) GYRE_TRY(comm.mesh().hear_peer(*link));
   if (!blocked.empty()) {
@@ -40,9 +46,9 @@ Status look_around(Task& task, Communicator& comm) {
   if (comm.operation_deadline() == kNever || now_ns() < comm.operation_deadline()) return {};
   const int culprit = blocked.empty() ? -1 : blocked.front()->link->peer();
   const bool crossed = task.call().collective() == Collective::send;
-  return error(Code::timeout, "time-out after {} in {} on rank {}: waiting for {} {}",
+  return error(Code::timeout, "time-out after {} in {} on rank {}: waiting for {}{}",
                duration_text(comm.options().timeout), to_text(task.call()), comm.rank(),
-               ranks_text(blocked), crossed ? kCrossingHint : "")
+               ranks_text(blocked), crossed ? std::string(" ") + kCrossingHint : "")
       .blame(culprit);
 }
 
@@ -54,7 +60,7 @@ Result<bool> turn_links(Task& task, Communicator& comm) {
     Result<bool> turned = link->turn();
     if (!turned) {
       GYRE_TRY(comm.mesh().check_peer(*link));
-      return turned.take_error();
+      return in_call(turned.take_error(), task);
     }
     moved |= *turned;
   }

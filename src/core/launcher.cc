@@ -141,6 +141,10 @@ Status read_launcher(const Reader& env, Launch& launch) {
   }
   if (env.has("JOB_COMPLETION_INDEX") && env.has("GYRE_SIZE"))
     return read_place(env, kIndexed, launch);
+  for (const char* half : {"GYRE_SIZE", "GYRE_ROOT"})
+    if (env.has(half))
+      return error(Code::invalid_usage, "{} is set, but neither GYRE_RANK nor a launcher's rank is",
+                   half);
   launch.source = "alone";
   return {};
 }

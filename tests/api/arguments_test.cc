@@ -164,6 +164,19 @@ TEST(Arguments, of_configs) {
   });
 }
 
+TEST(Arguments, of_the_environment) {
+  for (const auto& [name, value] : {std::pair("GYRE_DEBUG", "loud"),
+                                    {"GYRE_TIMEOUT", "banana"},
+                                    {"GYRE_SLOTS", "many"},
+                                    {"GYRE_DETERMINISTIC", "perhaps"}})
+    harness::run_world({.ranks = 1, .environment = {{name, value}}}, [&](Rank&) {
+      gyreComm_t comm = nullptr;
+      gyreUniqueId id;
+      EXPECT_REFUSED(gyreGetUniqueId(&id), gyreInvalidUsage, name);
+      EXPECT_REFUSED(gyreCommInitFromEnv(&comm, nullptr), gyreInvalidUsage, value);
+    });
+}
+
 TEST(Arguments, of_the_rest) {
   harness::run_world({.ranks = 1}, [](Rank& me) {
     gyreComm_t comm = me.join(), child = nullptr;

@@ -109,6 +109,12 @@ TEST(Run, the_first_failure_ends_the_job_and_shows_its_last_lines) {
   EXPECT_LT(now_ns() - began, 50_s) << "the other ranks were not ended";
 }
 
+TEST(Run, a_killed_rank_is_told_from_one_that_failed) {
+  const Outcome killed = run("run -n 2 -- sh -c 'if [ $RANK = 1 ]; then kill -9 $$; fi'");
+  EXPECT_EQ(killed.status, 128 + 9);
+  EXPECT_TRUE(contains(killed.out, "rank 1 was ended by signal 9")) << killed.out;
+}
+
 // Starts the stuck job; ends it with the fixture.
 class Status : public testing::Test {
  protected:

@@ -135,6 +135,8 @@ TEST(Launcher, meeting_points_are_those_all_ranks_compute) {
 TEST(Launcher, missing_and_malformed_variables_are_named) {
   const std::pair<Variables, const char*> cases[] = {
       {{{"GYRE_RANK", "0"}}, "GYRE_SIZE is not set"},
+      {{{"GYRE_SIZE", "2"}}, "GYRE_SIZE is set, but neither GYRE_RANK"},
+      {{{"GYRE_ROOT", "h:9"}}, "GYRE_ROOT is set, but neither GYRE_RANK"},
       {{{"GYRE_RANK", "2"}, {"GYRE_SIZE", "2"}}, "GYRE_RANK='2' is not valid: expected 0..1"},
       {{{"GYRE_RANK", "x"}, {"GYRE_SIZE", "2"}}, "GYRE_RANK='x'"},
       {{{"GYRE_RANK", "0"}, {"GYRE_SIZE", "2"}},
