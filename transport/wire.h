@@ -25,7 +25,8 @@ class Wire {
   Wire& operator=(const Wire&) = delete;
   virtual ~Wire() = default;
 
-  // Takes a beginning of `parts`, as much as goes without waiting.
+  // Takes a beginning of `parts`, as much as goes without waiting. Who was told "again" offers the
+  // same bytes next time, more behind them perhaps.
   virtual Moved send(std::span<const iovec> parts) = 0;
   // Fills a beginning of `parts` with what has arrived.
   virtual Moved receive(std::span<const iovec> parts) = 0;
