@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstring>
 #include <deque>
-#include <span>
 #include <vector>
 
 #include "base/units.h"
@@ -31,6 +30,8 @@ class PumpLink final : public Link {
     if (broken_) return;
     queue(PumpFrame{.kind = PumpFrameKind::bye});
     (void)send_some();  // a full socket means a peer that has long stopped reading
+    // What is unread when a socket closes resets it, and the reset may overtake our last words.
+    (void)receive_some();
   }
 
   const char* name() const override { return name_.c_str(); }
@@ -98,8 +99,7 @@ class PumpLink final : public Link {
   std::vector<Opened> opened_;  // by the peer, not yet asked for here
 
   // Sending: one batch of frames at a time; parts_ are consumed from the front.
-  std::deque<Control> controls_;
-  std::deque<Control> control_batch_;
+  std::deque<Control> controls_, control_batch_;
   std::array<PumpFrame, kBatch> headers_;
   std::array<iovec, 2 * kBatch> parts_;
   std::size_t part_ = 0, part_count_ = 0, batch_count_ = 0, next_out_ = 0;
