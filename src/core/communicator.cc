@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/param.h"
 #include "core/process.h"
+#include "transport/crypt.h"
 
 namespace gyre {
 
@@ -18,7 +19,7 @@ GYRE_PARAM(deterministic, bool, false,
 GYRE_PARAM(slot_bytes, Bytes, 128 << 10, "bytes of one FIFO slot; must match on all ranks");
 GYRE_PARAM(transport, std::string, "auto",
            "auto: shared memory inside a host, TCP between hosts; shm: shared memory or an error; "
-           "tcp: TCP everywhere; must match on all ranks");
+           "tcp: TCP everywhere; any other name: that plug-in; must match on all ranks");
 GYRE_PARAM(slots, std::int64_t, 4, "slots of one FIFO, 2..64; must match on all ranks");
 
 namespace {
@@ -28,10 +29,11 @@ struct JoinCard {
   RankCard rank;
   std::uint32_t version;
   std::uint32_t slot_bytes, slots;
-  std::uint32_t deterministic;
+  std::uint32_t deterministic, tcp_encrypt;
   std::int64_t direct_ranks_max, pull_min;
   char algo[32];
   char transport[32];
+  char plugin[32];
 };
 
 template <class T>
@@ -50,12 +52,16 @@ Status compare(const JoinCard& a, const JoinCard& b, int rank) {
   if (a.slots != b.slots) return differ("GYRE_SLOTS", a.slots, b.slots);
   if (a.deterministic != b.deterministic)
     return differ("GYRE_DETERMINISTIC", a.deterministic, b.deterministic);
+  if (a.tcp_encrypt != b.tcp_encrypt)
+    return differ("GYRE_TCP_ENCRYPT", a.tcp_encrypt, b.tcp_encrypt);
   if (a.direct_ranks_max != b.direct_ranks_max)
     return differ("GYRE_DIRECT_RANKS_MAX", a.direct_ranks_max, b.direct_ranks_max);
   if (a.pull_min != b.pull_min) return differ("GYRE_PULL_MIN", a.pull_min, b.pull_min);
   if (std::strncmp(a.algo, b.algo, sizeof a.algo) != 0) return differ("GYRE_ALGO", a.algo, b.algo);
   if (std::strncmp(a.transport, b.transport, sizeof a.transport) != 0)
     return differ("the transport (GYRE_TRANSPORT, netName)", a.transport, b.transport);
+  if (std::strncmp(a.plugin, b.plugin, sizeof a.plugin) != 0)
+    return differ("the plug-in (GYRE_TRANSPORT_PLUGIN)", a.plugin, b.plugin);
   return {};
 }
 
@@ -112,10 +118,7 @@ Result<std::unique_ptr<Communicator>> Communicator::join(const std::vector<JobId
     return error(Code::invalid_usage,
                  "FIFOs of {} slots of {} B are not possible: 2..64 of 4 KiB..64 MiB",
                  options.slots, options.slot_bytes);
-  if (options.transport != "auto" && options.transport != "shm" && options.transport != "tcp")
-    return error(Code::invalid_usage,
-                 "transport '{}' is none of auto, shm, tcp (GYRE_TRANSPORT, netName)",
-                 options.transport);
+  const PluginTable* plugin = GYRE_TRY(find_plugin(options.transport));
   Bootstrap bootstrap = GYRE_TRY(Bootstrap::join({.ids = ids,
                                                   .rank = rank,
                                                   .size = size,
@@ -127,10 +130,12 @@ Result<std::unique_ptr<Communicator>> Communicator::join(const std::vector<JobId
   mine.slot_bytes = options.slot_bytes;
   mine.slots = options.slots;
   mine.deterministic = options.deterministic;
+  mine.tcp_encrypt = tcp_encryption();
   mine.direct_ranks_max = Chooser::direct_ranks_max();
   mine.pull_min = Chooser::pull_min();
   copy_text(mine.algo, Chooser::algorithm_wish());
   copy_text(mine.transport, options.transport);
+  if (plugin) copy_text(mine.plugin, plugin->name);
   const std::vector<Blob> blobs =
       GYRE_TRY(bootstrap.all_gather("exchange of cards", bytes_of(mine)));
   std::vector<RankCard> cards;
@@ -171,7 +176,8 @@ Result<std::unique_ptr<Communicator>> Communicator::assemble(std::uint64_t id, i
                    .cards = std::move(cards),
                    .doorway = std::move(doorway),
                    .shapes = {options.slot_bytes, options.slots},
-                   .transport = options.transport};
+                   .transport = options.transport,
+                   .plugin = GYRE_TRY(find_plugin(options.transport))};
   comm->mesh_ = std::make_unique<Mesh>(std::move(mesh));
   GYRE_LOG(info, "made communicator {:016x} rank {} of {} on {} host(s), {} rank(s) here", id, rank,
            comm->size(), comm->layout_.hosts.size(), comm->local_runners_);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/param.h"
 #include "transport/chaos.h"
+#include "transport/crypt.h"
 #include "transport/shm.h"
 #include "transport/tcp.h"
 
@@ -134,6 +135,7 @@ Status Mesh::connect(std::span<const int> peers, Nanos deadline, const std::atom
   const Call call{.comm = options_.comm, .rank = options_.rank, .tcp_only = wish == "tcp"};
   std::vector<Connection> connections =
       GYRE_TRY(options_.doorway->connect(call, calls, deadline, abort));
+  GYRE_TRY(plug_in(connections, deadline, abort));
   std::vector<Connection> local;
   for (Connection& connection : connections) {
     if (connection.socket.is_unix()) {
@@ -147,13 +149,56 @@ Status Mesh::connect(std::span<const int> peers, Nanos deadline, const std::atom
           .blame(connection.rank);
     GYRE_LOG(info, "opened link rank {} -> {} over tcp {}", options_.rank, connection.rank,
              connection.socket.ends());
-    const std::uint64_t salt = chaos_salt(connection.rank);
-    auto wire = with_chaos(make_tcp_wire(connection.socket.release()), salt);
-    links_[connection.rank] = with_chaos(
-        make_pump_link(connection.rank, "tcp", std::move(wire), param_fifo_limit.get().count),
-        salt);
+    links_[connection.rank] =
+        posted_link(connection.rank, "tcp", make_tcp_wire(connection.socket.release()),
+                    tcp_encryption() ? &connection.session_key : nullptr);
   }
   return share_memory(std::move(local), deadline);
+}
+
+std::unique_ptr<Link> Mesh::posted_link(int peer, const char* name, std::unique_ptr<Wire> wire,
+                                        const Key* cipher_key) const {
+  const std::uint64_t salt = chaos_salt(peer);
+  wire = with_chaos(std::move(wire), salt);
+  if (cipher_key) wire = make_crypt_wire(std::move(wire), *cipher_key, options_.rank < peer);
+  return with_chaos(make_pump_link(peer, name, std::move(wire), param_fifo_limit.get().count),
+                    salt);
+}
+
+Status Mesh::plug_in(std::vector<Connection>& connections, Nanos deadline,
+                     const std::atomic<bool>& abort) {
+  const PluginTable* plugin = options_.plugin;
+  if (!plugin) return {};
+  const bool must = options_.transport == plugin->name;
+  std::vector<PluginMeeting> meetings;
+  for (const Connection& connection : connections) {
+    const int in_tree =
+        connection.socket.is_unix() ? GYRE_TRANSPORT_SCORE_SHM : GYRE_TRANSPORT_SCORE_TCP;
+    meetings.emplace_back(PluginCall{.plugin = plugin,
+                                     .peer = connection.rank,
+                                     .control = connection.socket.fd(),
+                                     .session_key = connection.session_key,
+                                     .answerer = options_.rank < connection.rank,
+                                     .score_to_beat = must ? 0 : in_tree});
+  }
+  GYRE_TRY(meet_over_plugin(meetings, deadline, abort));
+  std::vector<Connection> rest;
+  for (std::size_t i = 0; i < meetings.size(); ++i) {
+    const int peer = connections[i].rank;
+    if (!meetings[i].declined()) {
+      GYRE_LOG(info, "opened link rank {} -> {} over {}", options_.rank, peer, plugin->name);
+      links_[peer] =
+          posted_link(peer, plugin->name, meetings[i].take_wire(connections[i].socket.release()));
+    } else if (must) {
+      return error(Code::invalid_usage, "transport {} does not reach rank {} ({})", plugin->name,
+                   peer, where_text(card(peer)))
+          .blame(peer);
+    } else {
+      rest.push_back(std::move(connections[i]));
+    }
+  }
+  connections = std::move(rest);
+  return {};
 }
 
 Status Mesh::share_memory(std::vector<Connection> local, Nanos deadline) {

@@ -14,6 +14,7 @@
 #include "exec/edge.h"
 #include "transport/desk.h"
 #include "transport/link.h"
+#include "transport/plugin.h"
 
 namespace gyre {
 
@@ -37,7 +38,8 @@ struct MeshOptions {
   std::vector<RankCard> cards;  // by rank
   std::shared_ptr<Doorway> doorway;
   EdgeShapes shapes;
-  std::string transport = "auto";  // auto, shm or tcp
+  std::string transport = "auto";  // auto, shm, tcp or the plug-in's name
+  const PluginTable* plugin = nullptr;
 };
 
 class Mesh {
@@ -78,6 +80,12 @@ class Mesh {
   };
   Status connect(std::span<const int> peers, Nanos deadline, const std::atomic<bool>& abort);
   std::uint64_t chaos_salt(int peer) const;
+  // Makes links over the plug-in where it is the better way, and takes those connections out.
+  Status plug_in(std::vector<Connection>& connections, Nanos deadline,
+                 const std::atomic<bool>& abort);
+  // With `cipher_key`, encrypted.
+  std::unique_ptr<Link> posted_link(int peer, const char* name, std::unique_ptr<Wire> wire,
+                                    const Key* cipher_key = nullptr) const;
   Status share_memory(std::vector<Connection> local, Nanos deadline);
   Status open_outgoing(std::vector<Edge*>& waiting, Nanos deadline, const std::atomic<bool>& abort);
 

@@ -10,6 +10,8 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "transport/chaos.h"
+#include "transport/crypt.h"
+#include "transport/plugin.h"
 #include "transport/shm.h"
 #include "transport/tcp.h"
 
@@ -50,12 +52,13 @@ Sockets loopback() {
   return {{std::move(near), std::move(far)}};
 }
 
-LinkPair stream_links(Sockets sockets, const Chaos& chaos = {}) {
+LinkPair stream_links(Sockets sockets, const Chaos& chaos = {}, bool encrypted = false) {
   LinkPair out;
   for (int end = 0; end < 2; ++end) {
     out.lines[end] = Fd(::dup(sockets.ends[end].get()));
     auto wire = make_tcp_wire(std::move(sockets.ends[end]));
     if (chaos.active()) wire = make_chaos_wire(std::move(wire), chaos, salt_of(end));
+    if (encrypted) wire = make_crypt_wire(std::move(wire), Key{}, end == 0);
     out.ends[end] = make_pump_link(1 - end, "tcp", std::move(wire), kLimit);
   }
   return out;
@@ -76,6 +79,26 @@ LinkPair mapped_links(bool same_process) {
                          {end, 1 - end, out.desks[end].get(), same_process}, deadline_in(10_s));
     GYRE_CHECK(made);
     out.ends[end] = *std::move(made);
+  }
+  return out;
+}
+
+LinkPair plugin_links() {
+  Sockets sockets = socket_pair();
+  auto plugin = load_plugin(GYRE_EXAMPLE_PLUGIN);
+  GYRE_CHECK(plugin);
+  std::vector<PluginMeeting> meetings;
+  for (int end = 0; end < 2; ++end)
+    meetings.emplace_back(PluginCall{.plugin = *plugin,
+                                     .peer = 1 - end,
+                                     .control = sockets.ends[end].get(),
+                                     .answerer = end == 0});
+  GYRE_CHECK(meet_over_plugin(meetings, deadline_in(10_s), false));
+  LinkPair out;
+  for (int end = 0; end < 2; ++end) {
+    auto wire = meetings[static_cast<std::size_t>(end)].take_wire(std::move(sockets.ends[end]));
+    out.lines[end] = Fd(::dup(wire->descriptor()));
+    out.ends[end] = make_pump_link(1 - end, "example", std::move(wire), kLimit);
   }
   return out;
 }
@@ -110,6 +133,10 @@ std::vector<LinkMaker> link_makers() {
           {"shm", [](std::uint64_t) { return mapped_links(false); }},
           {"tcp", [](std::uint64_t) { return stream_links(loopback()); }},
           {"unix_stream", [](std::uint64_t) { return stream_links(socket_pair()); }},
+          {"plugin", [](std::uint64_t) { return plugin_links(); }},
+          {"encrypted", [](std::uint64_t) { return stream_links(loopback(), {}, true); }},
+          {"disturbed_encrypted",
+           [](std::uint64_t seed) { return stream_links(loopback(), faults(seed), true); }},
           {"disturbed_shm",
            [](std::uint64_t seed) { return disturbed(mapped_links(false), faults(seed)); }},
           {"disturbed_tcp", [](std::uint64_t seed) {
