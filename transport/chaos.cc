@@ -140,6 +140,9 @@ class ChaosLink final : public Link {
   Status pull(void* target, std::uint64_t source, std::size_t bytes) override {
     return inner_->pull(target, source, bytes);
   }
+  bool borrow() override { return inner_->borrow(); }
+  void give_back() override { inner_->give_back(); }
+  std::uint32_t touches() const override { return inner_->touches(); }
   Result<PeerNews> check() override;
   void leave(const Farewell& farewell) override { inner_->leave(farewell); }
   int wait_descriptor() const override { return inner_->wait_descriptor(); }

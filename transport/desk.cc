@@ -45,6 +45,7 @@ struct DeskHeader {
   DeskToken token;
   alignas(kLineBytes) Bell bell;
   alignas(kLineBytes) FarewellBox box;
+  LoanWords loan;
   alignas(kLineBytes) std::uint32_t entry_count;  // entries below it are complete
   DirectoryEntry entries[kEntries];
 };
@@ -125,6 +126,20 @@ std::optional<Farewell> Desk::farewell() const {
   const std::size_t length = strnlen(box.text, kFarewellText);
   return Farewell{static_cast<Code>(box.code), box.culprit, std::string(box.text, length)};
 }
+
+void Desk::begin_touch() {
+  // pairs with recall(): each side writes its word before it reads the other's
+  if (touch_depth_++ == 0) std::atomic_ref(head().loan.touches).fetch_add(1);
+}
+
+void Desk::end_touch() {
+  // pairs with touches(): what was read or written before the word
+  if (--touch_depth_ == 0) std::atomic_ref(head().loan.touches).fetch_add(1);
+}
+
+void Desk::recall() { std::atomic_ref(head().loan.recalled).store(1); }
+bool DeskView::recalled() const { return std::atomic_ref(head().loan.recalled).load() != 0; }
+std::uint32_t DeskView::touches() const { return std::atomic_ref(head().loan.touches).load(); }
 
 Result<DeskView> DeskView::map(Fd fd) {
   const off_t size = lseek(fd.get(), 0, SEEK_END);

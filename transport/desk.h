@@ -29,6 +29,15 @@ void sleep_on(Bell& bell, std::uint32_t rings_seen, Nanos span);
 
 struct DeskHeader;
 
+// Peers touch this rank's buffers through windows and by single copy. When a call fails they go
+// back to the caller, who may free or reuse them at once, so peers must be out and stay out: a rank
+// that wants its buffers back sets `recalled` and then waits while peers' `touches` are odd; a rank
+// about to touch makes its own `touches` odd and then looks at the peer's `recalled`.
+struct LoanWords {
+  alignas(kLineBytes) std::uint32_t touches = 0;  // by the owner, of anyone's buffers
+  alignas(kLineBytes) std::uint32_t recalled = 0;
+};
+
 // One rank's desk, seen from its owner or, through a DeskView, from a peer.
 class Desk {
  public:
@@ -45,6 +54,11 @@ class Desk {
   Result<FifoMemory> open_fifo(int sender, const EdgeKey& key, const FifoShape& shape);
   // The first farewell that a peer left here.
   std::optional<Farewell> farewell() const;
+  // This rank touches peers' buffers from begin_touch() to end_touch(); they nest.
+  void begin_touch();
+  void end_touch();
+  // From here on no peer begins to touch this rank's buffers.
+  void recall();
   std::uint64_t bytes() const { return bytes_; }  // address space handed out so far
 
  private:
@@ -56,6 +70,7 @@ class Desk {
   std::vector<Mapping> fifos_;
   std::uint64_t bytes_ = 0;
   std::uint64_t limit_bytes_ = 0;
+  int touch_depth_ = 0;
 };
 
 // A peer's desk, mapped here.
@@ -69,6 +84,9 @@ class DeskView {
   Result<std::optional<FifoMemory>> find_fifo(int sender, const EdgeKey& key,
                                               const FifoShape& shape);
   void leave(const Farewell& farewell);
+  bool recalled() const;
+  // Odd while the owner touches buffers.
+  std::uint32_t touches() const;
   explicit operator bool() const { return static_cast<bool>(header_); }
 
  private:

@@ -88,6 +88,13 @@ class Link {
     return error(Code::internal, "{} cannot pull", name());
   }
 
+  // The peer's memory may be used, through map() and pull(), from a borrow() that answered true to
+  // the give_back() after it. False: the peer's call has failed and its buffers are its own again.
+  virtual bool borrow() { return true; }
+  virtual void give_back() {}
+  // Changes whenever the peer begins or ends to use memory of others; odd in between.
+  virtual std::uint32_t touches() const { return 0; }
+
   // News of the peer; an error when it is gone without a word. Slow path.
   virtual Result<PeerNews> check() = 0;
   // Leaves a farewell for the peer. Never blocks, never fails upward.

@@ -105,6 +105,9 @@ class ShmLink final : public Link {
   Result<std::byte*> map(const RemoteRange& range) override;
   bool can_pull() const override { return can_pull_; }
   Status pull(void* target, std::uint64_t source, std::size_t bytes) override;
+  bool borrow() override;
+  void give_back() override { ends_.desk->end_touch(); }
+  std::uint32_t touches() const override { return view_.touches(); }
   Result<PeerNews> check() override;
   void leave(const Farewell& farewell) override {
     view_.leave(farewell);
@@ -215,6 +218,13 @@ Status ShmLink::pull(void* target, std::uint64_t source, std::size_t bytes) {
     bytes -= static_cast<std::size_t>(got);
   }
   return {};
+}
+
+bool ShmLink::borrow() {
+  ends_.desk->begin_touch();
+  if (!view_.recalled()) return true;
+  ends_.desk->end_touch();
+  return false;
 }
 
 void ShmLink::probe_pull(const Note& hello) {

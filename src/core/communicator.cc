@@ -255,6 +255,7 @@ Error Communicator::fail(Error error) {
   const Code code = error.code == Code::aborted ? Code::remote : error.code;
   for (const auto& [peer, link] : mesh_->links())
     link->leave({code, error.rank >= 0 ? error.rank : rank_, text});
+  mesh_->recall();  // after the farewells: who is refused looks there for the reason
   return error;
 }
 

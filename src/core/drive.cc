@@ -52,6 +52,15 @@ Status look_around(Task& task, Communicator& comm) {
       .blame(culprit);
 }
 
+// The reason behind a failure: a peer that died or took its buffers back has left word.
+Error reason_of(Error why, Task& task, Communicator& comm) {
+  if (why.code != Code::remote) return why;
+  Link* link = comm.mesh().link(why.rank);
+  if (!link) return why;
+  Result<PeerNews> news = comm.mesh().hear_peer(*link);
+  return in_call(news ? std::move(why) : news.take_error(), task);
+}
+
 // Moves the bytes of posted links. A broken link ends the task, unless its last frames were a
 // farewell.
 Result<bool> turn_links(Task& task, Communicator& comm) {
@@ -82,7 +91,7 @@ Status Communicator::drive(Task& task) {
     const Turn turn = task.turn();
     if (turn == Turn::done) return over = true;
     if (turn == Turn::failed) {
-      give_up(task.take_failure(), task.recoverable());
+      give_up(reason_of(task.take_failure(), task, *this), task.recoverable());
       return true;
     }
     bool moved = turn == Turn::moved;

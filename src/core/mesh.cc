@@ -19,6 +19,8 @@ GYRE_PARAM(fifo_limit, Bytes, 1ull << 30, "most FIFO memory of one rank in one c
 namespace {
 
 constexpr std::uint32_t kSmallSlots = 16;
+// Longer than any chunk takes, shorter than an abort may.
+constexpr Nanos kRecallPatience = 500'000'000;
 
 }  // namespace
 
@@ -121,6 +123,26 @@ Status Mesh::check_peer(Link& link) const {
   if (!news.left) return {};
   return error(Code::remote, "rank {} has left: it destroyed its communicator", link.peer())
       .blame(link.peer());
+}
+
+void Mesh::recall() {
+  if (!desk_) return;
+  desk_->recall();
+  const Nanos deadline = deadline_in(kRecallPatience);
+  for (const auto& [peer, link] : links_) {
+    const std::uint32_t seen = link->touches();
+    // A peer that is inside some rank's buffers leaves after one chunk, or is dead.
+    for (int round = 0; seen % 2 == 1 && link->touches() == seen; ++round) {
+      if (round % 64 == 63) {
+        if (!link->check()) break;
+        if (now_ns() > deadline) {
+          GYRE_LOG(warn, "rank {} may still be using buffers of a call that has failed", peer);
+          break;
+        }
+      }
+      sched_yield();
+    }
+  }
 }
 
 // Every link of a job has dice of its own.

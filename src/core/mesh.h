@@ -67,6 +67,9 @@ class Mesh {
   Result<PeerNews> hear_peer(Link& link) const;
   // As above for a peer that is still needed: to have left in order is an error too.
   Status check_peer(Link& link) const;
+  // Takes this rank's buffers back from its peers: after it none of them reads or writes there,
+  // except one that was stopped in the middle, which is waited for half a second and warned of.
+  void recall();
   const std::shared_ptr<Doorway>& doorway() const { return options_.doorway; }
   const std::vector<RankCard>& cards() const { return options_.cards; }
 

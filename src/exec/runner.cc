@@ -131,7 +131,9 @@ bool Runner::run_move(const LaneState& state, const Move& move, const Operand* o
       if (sources[i].edge) sound = check_bytes(*sources[i].edge, extent.count * elem_bytes_);
     if (!sound && !work_.tolerant) return false;
     if (extent.count > 0 && sound) {
-      combine_chunk(state, move, operands, extent);
+      const int lent = borrow(sources, move.sources + move.targets);
+      if (!failure_ || work_.tolerant) combine_chunk(state, move, operands, extent);
+      give_back(sources, lent);
       if (failure_ && !work_.tolerant) return false;
     }
   }
@@ -142,6 +144,24 @@ bool Runner::run_move(const LaneState& state, const Move& move, const Operand* o
     if (targets[i].edge) targets[i].edge->commit(work_.call, extent.count * elem_bytes_);
   for (int i = 0; i < move.posts; ++i) posts[i].edge->commit(work_.call, 0);
   return true;
+}
+
+// Borrows what lies in peers' buffers. Gives: how many operands were passed, the refused one, which
+// fails the call, not among them.
+int Runner::borrow(const Operand* operands, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (!is_peer(operands[i].place)) continue;
+    Link& link = *work_.windows[operands[i].rank].link;
+    if (link.borrow()) continue;
+    fail(error(Code::remote, "rank {} has taken its buffers back", link.peer()).blame(link.peer()));
+    return i;
+  }
+  return count;
+}
+
+void Runner::give_back(const Operand* operands, int count) {
+  for (int i = 0; i < count; ++i)
+    if (is_peer(operands[i].place)) work_.windows[operands[i].rank].link->give_back();
 }
 
 // A move that pulls from peers goes piece by piece, each as large as a bounce buffer: the chunk of

@@ -55,6 +55,8 @@ class Runner {
   bool run_move(const LaneState& state, const Move& move, const Operand* operands);
   void combine_chunk(const LaneState& state, const Move& move, const Operand* operands,
                      Extent extent);
+  int borrow(const Operand* operands, int count);
+  void give_back(const Operand* operands, int count);
   // Virtual base of a peer's buffer, or null where it must be pulled.
   const std::byte* mapped(const Operand& peer) const;
   void combine_piece(const LaneState& state, const Move& move, const Operand* operands,

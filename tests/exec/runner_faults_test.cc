@@ -121,6 +121,27 @@ TEST(RunnerWindows, a_mapped_buffer_is_read_in_place) {
   EXPECT_EQ(direct_from.stage.runner->turn(), Turn::done);
   for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(output[i], input[i] + theirs[i]);
   EXPECT_TRUE(direct_from.stage.links[0].pulls.empty());
+  EXPECT_EQ(direct_from.stage.links[0].lent, 0) << "it was given back";
+}
+
+// Its owner's call has failed: the memory may be gone.
+TEST(RunnerWindows, a_buffer_that_was_taken_back_is_not_touched) {
+  Windowed direct_from(direct());
+  const Floats input = counting(40);
+  Floats output(40, -1);
+  direct_from.windows[1].input = nullptr;
+  direct_from.windows[1].remote_input = 1;  // nobody may look there
+  StageLink& link = direct_from.stage.links[0];
+  link.recalled = true;
+  const Work work = direct_from.work(input, output);
+  direct_from.stage.runner->start(work);
+  direct_from.stage.send<float>(0, work.call, {});
+  EXPECT_EQ(direct_from.stage.runner->turn(), Turn::failed);
+  EXPECT_EQ(direct_from.stage.runner->failure()->code, Code::remote);
+  EXPECT_EQ(direct_from.stage.runner->failure()->rank, 1);
+  EXPECT_TRUE(link.pulls.empty());
+  EXPECT_EQ(link.lent, 0);
+  EXPECT_EQ(output, Floats(40, -1));
 }
 
 TEST(RunnerWindows, what_cannot_be_mapped_is_pulled_piece_by_piece) {

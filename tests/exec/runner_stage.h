@@ -25,17 +25,26 @@ class StageLink final : public Link {
     return std::optional<FifoWriter>();
   }
   Status pull(void* target, std::uint64_t source, std::size_t bytes) override {
+    EXPECT_EQ(lent, 1) << "used without having been borrowed";
     if (broken) return error(Code::remote, "rank {} cannot be read", peer()).blame(peer());
     pulls.push_back(bytes);
     std::memcpy(target, reinterpret_cast<const void*>(source), bytes);
     return {};
   }
+  bool borrow() override {
+    if (recalled) return false;
+    ++lent;
+    return true;
+  }
+  void give_back() override { --lent; }
   bool flushed() const override { return clear; }
   Result<PeerNews> check() override { return PeerNews{}; }
   void leave(const Farewell&) override {}
   Bell* bell() override { return mapped_ ? &bell_ : nullptr; }
 
   bool broken = false;
+  bool recalled = false;
+  int lent = 0;
   bool clear = true;
   std::vector<std::size_t> pulls;
 

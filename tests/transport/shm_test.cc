@@ -48,6 +48,27 @@ TEST_P(Windows, both_sides_see_one_memory) {
   EXPECT_TRUE(free_region(mine));
 }
 
+TEST_P(Windows, a_rank_that_recalls_its_memory_sees_who_is_inside_and_nobody_enters_after) {
+  LinkPair pair = pair_of(GetParam());
+  Link& owner = *pair.ends[0];
+  Link& user = *pair.ends[1];
+  const std::uint32_t idle = owner.touches();
+  EXPECT_EQ(idle % 2, 0u);
+  ASSERT_TRUE(user.borrow());
+  ASSERT_TRUE(user.borrow());  // two windows in one move
+  const std::uint32_t inside = owner.touches();
+  EXPECT_EQ(inside % 2, 1u);
+  pair.desks[0]->recall();
+  user.give_back();
+  EXPECT_EQ(owner.touches(), inside) << "one window is still in use";
+  user.give_back();
+  EXPECT_NE(owner.touches(), inside);
+  EXPECT_FALSE(user.borrow());
+  EXPECT_EQ(owner.touches() % 2, 0u) << "the refused one is not inside";
+  EXPECT_TRUE(owner.borrow()) << "the other way round nothing was recalled";
+  owner.give_back();
+}
+
 TEST_P(Windows, a_freed_region_is_let_go_and_a_new_one_takes_its_place) {
   LinkPair pair = pair_of(GetParam());
   std::byte* first = fresh(1_MiB);
