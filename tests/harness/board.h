@@ -15,12 +15,13 @@
 namespace harness {
 
 inline constexpr int kRanksMax = 64;
+inline constexpr int kTest = kRanksMax;  // stands for the test itself where a rank is named
 inline constexpr int kWordsPerRank = 64;
 inline constexpr int kIdsMax = 16;
 
 // Lives in shared memory; all zero is its initial state.
 struct Board {
-  std::array<std::atomic<std::uint32_t>, kRanksMax> points;
+  std::array<std::atomic<std::uint32_t>, kRanksMax + 1> points;
   std::array<std::atomic<std::uint32_t>, kIdsMax> ids_ready;
   std::array<gyreUniqueId, kIdsMax> ids;
   std::atomic<std::uint32_t> arrived;

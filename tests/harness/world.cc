@@ -136,6 +136,7 @@ void World::live(std::size_t i) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::dup2(processes_[i].log.get(), STDOUT_FILENO);
   ::dup2(processes_[i].log.get(), STDERR_FILENO);
+  for (Process& process : processes_) process.log.reset(), process.end.reset();
   setvbuf(stdout, nullptr, _IOLBF, 0);
   forget_variables();
   for (const auto& [name, value] : options_.environment) setenv(name.c_str(), value.c_str(), 1);
@@ -186,7 +187,11 @@ bool World::await(int rank, std::uint32_t point) {
   }
 }
 
+void World::reach(std::uint32_t point) { Rank(board(), kTest, options_.ranks).reach(point); }
+
 void World::signal(int rank, int number) {
+  collect();
+  if (at(rank).ending != Ending::running) return;  // its number may be another's by now
   if (number == SIGKILL) at(rank).condemned = true;
   ::kill(at(rank).pid, number);
 }

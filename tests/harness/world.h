@@ -70,6 +70,8 @@ class World {
 
   // Waits until the rank has reached `point`; fails the test when it ends or time runs out first.
   [[nodiscard]] bool await(int rank, std::uint32_t point);
+  // The ranks' await(kTest, point) may go on.
+  void reach(std::uint32_t point);
   // Sends a signal. A rank that got SIGKILL is expected to die of it.
   void signal(int rank, int number);
   // The rank will die of SIGKILL by other means.

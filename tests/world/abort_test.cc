@@ -82,11 +82,11 @@ TEST(Abort, returns_in_time_when_a_peer_is_stopped) {
       EXPECT_OK(gyreBarrier(comm, nullptr));
       if (me.rank() == 2) {
         me.reach(kPending);
-        ::raise(SIGSTOP);
+        me.await(harness::kTest, kAborted);
         EXPECT_OK(gyreCommDestroy(comm));
         return;
       }
-      me.await(2, kPending);
+      me.await(harness::kTest, kPending);
       std::thread stuck([&] {
         float x = 1;
         EXPECT_NE(gyreAllReduce(&x, &x, 1, gyreFloat32, gyreSum, comm, nullptr), gyreSuccess);
@@ -97,8 +97,12 @@ TEST(Abort, returns_in_time_when_a_peer_is_stopped) {
       stuck.join();
       me.reach(kAborted);
     });
+    ASSERT_TRUE(world.await(2, kPending));
+    world.signal(2, SIGSTOP);
+    world.reach(kPending);
     for (const int r : {0, 1}) ASSERT_TRUE(world.await(r, kAborted));
     world.signal(2, SIGCONT);
+    world.reach(kAborted);
     world.finish();
   }
 }

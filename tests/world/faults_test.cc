@@ -170,15 +170,14 @@ TEST_P(Faults, destroy_does_not_wait_for_the_dead) {
       me.reach(kLooping);
       ::pause();
     }
-    me.await(0, kDone);  // the test says so once rank 1 is dead
+    me.await(harness::kTest, kDone);  // once rank 1 is dead
     const gyre::Nanos begin = now_ns();
     EXPECT_OK(gyreCommDestroy(comm));
     EXPECT_LE(seconds_since(begin), 5.0);
   });
   ASSERT_TRUE(world.await(1, kLooping));
   world.signal(1, SIGKILL);
-  world.board().points[0].store(kDone);
-  harness::wake_word(world.board().points[0]);
+  world.reach(kDone);
   world.finish();
 }
 

@@ -1,0 +1,108 @@
+// Many threads, many communicators, everything at once, from a seed.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <thread>
+
+#include "world/call.h"
+#include "world/roads.h"
+
+namespace world {
+namespace {
+
+using harness::Rank;
+
+class Stress : public testing::TestWithParam<Road> {};
+INSTANTIATE_TEST_SUITE_P(World, Stress, testing::ValuesIn(all_roads()), name_of_road);
+
+// Eight communicators, each with a thread of its own on every rank: whatever order they come to
+// run.
+TEST_P(Stress, communicators_are_free_of_each_other) {
+  constexpr int kThreads = 8;
+  harness::run_world(on(GetParam(), 3), [](Rank& me) {
+    std::vector<gyreComm_t> comms;
+    for (int c = 0; c < kThreads; ++c) comms.push_back(me.join(nullptr, c));
+    std::vector<std::thread> threads;
+    for (int c = 0; c < kThreads; ++c)
+      threads.emplace_back([&, c] {
+        const auto seed = seed_of_run() * 100'000 + static_cast<std::uint64_t>(c) * 1000;
+        for (std::uint64_t i = 0; i < (heavy() ? 900u : 40u) && !testing::Test::HasFailure(); ++i)
+          perform(me, comms[static_cast<std::size_t>(c)],
+                  draw({.counts = {0, 1, 7, 1000, 5000}}, seed + i, me.size()));
+      });
+    for (auto& thread : threads) thread.join();
+    for (const gyreComm_t comm : comms) EXPECT_OK(gyreCommDestroy(comm));
+  });
+}
+
+// Two threads on one communicator take turns: every sum is whole, whoever's turn it was.
+TEST_P(Stress, one_communicator_serves_two_threads_in_turn) {
+  harness::run_world(on(GetParam(), 2), [](Rank& me) {
+    gyreComm_t comm = me.join();
+    auto work = [&] {
+      for (int i = 0; i < 300; ++i) {
+        std::vector<std::int32_t> data(100, 1);
+        ASSERT_OK(gyreAllReduce(data.data(), data.data(), data.size(), gyreInt32, gyreSum, comm,
+                                nullptr));
+        for (const std::int32_t x : data) ASSERT_EQ(x, 2);
+      }
+    };
+    std::thread one(work), other(work);
+    one.join();
+    other.join();
+    EXPECT_OK(gyreCommDestroy(comm));
+  });
+}
+
+// Streams and communicators in random order, the same on all ranks only per communicator.
+TEST_P(Stress, streams_in_random_order) {
+  constexpr std::size_t kStreams = 4;
+  harness::run_world(on(GetParam(), 3), [](Rank& me) {
+    gyreComm_t comms[kStreams];
+    gyreStream_t streams[kStreams];
+    constexpr std::size_t kCalls = 60;
+    std::vector<std::vector<std::int64_t>> data(kStreams * kCalls);
+    std::vector<std::size_t> order;
+    for (std::size_t s = 0; s < kStreams; ++s) {
+      comms[s] = me.join(nullptr, static_cast<int>(s));
+      EXPECT_OK(gyreHostStreamCreate(&streams[s]));
+      order.insert(order.end(), kCalls, s);
+    }
+    std::shuffle(order.begin(), order.end(), std::mt19937(static_cast<unsigned>(me.rank() + 1)));
+    std::size_t done[kStreams] = {};
+    for (const std::size_t s : order) {
+      const std::size_t call = done[s]++;
+      auto& one = data[s * kCalls + call];
+      one.assign(1 + call * call % 7000, static_cast<std::int64_t>(s * 100 + call));
+      EXPECT_OK(gyreAllReduce(one.data(), one.data(), one.size(), gyreInt64, gyreSum, comms[s],
+                              streams[s]));
+    }
+    for (const gyreStream_t stream : streams) EXPECT_OK(gyreHostStreamDestroy(stream));
+    for (std::size_t s = 0; s < kStreams; ++s)
+      for (std::size_t call = 0; call < kCalls; ++call)
+        for (const std::int64_t x : data[s * kCalls + call])
+          ASSERT_EQ(x, 3 * static_cast<std::int64_t>(s * 100 + call));
+    for (const gyreComm_t comm : comms) EXPECT_OK(gyreCommDestroy(comm));
+  });
+}
+
+// Offsets past 31 and 32 bits; two ranks, eight GiB in all.
+TEST(Big, counts_past_two_and_four_gibi) {
+  if (!heavy()) GTEST_SKIP() << "set WORLD_HEAVY=1";
+  harness::run_world({.ranks = 2, .limit = 600'000'000'000}, [](Rank& me) {
+    gyreComm_t comm = me.join();
+    for (const std::size_t count : {(std::size_t{1} << 31) + 17, (std::size_t{1} << 32) + 17}) {
+      std::vector<std::int8_t> data(count);
+      for (std::size_t i = 0; i < count; ++i) data[i] = static_cast<std::int8_t>(i * 7 + i / 1000);
+      EXPECT_OK(gyreAllReduce(data.data(), data.data(), count, gyreInt8, gyreSum, comm, nullptr));
+      for (std::size_t i = 0; i < count; ++i)
+        ASSERT_EQ(data[i], static_cast<std::int8_t>(2 * static_cast<std::int8_t>(i * 7 + i / 1000)))
+            << i;
+    }
+    EXPECT_OK(gyreCommDestroy(comm));
+  });
+}
+
+}  // namespace
+}  // namespace world
