@@ -1,11 +1,13 @@
 // Ranks that die, stop, leave or fall behind: the others learn it in time, by name, and can go on.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
-#include <poll.h>
-
 #include <regex>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -94,6 +96,39 @@ TEST_P(Faults, a_rank_that_destroys_early_is_named_by_every_survivor) {
     for (int i = 0; i < 20; ++i)
       EXPECT_OK(gyreAllReduce(data.data(), data.data(), data.size(), gyreFloat32, gyreMax, comm,
                               nullptr));
+    EXPECT_OK(gyreCommDestroy(comm));
+  });
+}
+
+double cpu_seconds() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+// Every socket of this process, as a peer's stack that stops sending but still listens.
+void close_sending_half() {
+  for (int fd = 3; fd < 256; ++fd) (void)::shutdown(fd, SHUT_WR);
+}
+
+TEST(Faults, a_rank_that_half_closes_its_sockets_is_named_and_nobody_spins_after) {
+  harness::run_world(on(Road{"tcp", false, {{"GYRE_TRANSPORT", "tcp"}}}, 4), [](Rank& me) {
+    gyreComm_t comm = me.join();
+    std::vector<float> data(std::size_t{4} << 20);
+    std::thread closer;
+    if (me.rank() == kVictim)
+      closer = std::thread([&] {
+        me.await(kVictim, kLooping);
+        close_sending_half();
+      });
+    EXPECT_EQ(loop_until_failure(me, comm, data), gyreRemoteError) << gyreGetLastError(comm);
+    if (me.rank() == kVictim)
+      closer.join();
+    else
+      expect_text(gyreGetLastError(comm), fmt::format("rank {}", kVictim));
+    const double used = cpu_seconds();
+    let_pass(1_s);
+    EXPECT_LT(cpu_seconds() - used, 0.1) << "something still spins";
     EXPECT_OK(gyreCommDestroy(comm));
   });
 }
