@@ -95,8 +95,9 @@ class Param final : public ParamBase {
   std::once_flag once_;
 };
 
+// Never destroyed: threads that outlive main(), a root's or a user's, still ask.
 #define GYRE_PARAM(name, type, initial, meaning) \
-  ::gyre::Param<type> param_##name(#name, type{initial}, meaning)
+  ::gyre::Param<type>& param_##name = *new ::gyre::Param<type>(#name, type{initial}, meaning)
 
 // Every knob linked into this process, sorted by variable.
 std::vector<ParamBase*> all_params();

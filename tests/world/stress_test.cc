@@ -87,22 +87,5 @@ TEST_P(Stress, streams_in_random_order) {
   });
 }
 
-// Offsets past 31 and 32 bits; two ranks, eight GiB in all.
-TEST(Big, counts_past_two_and_four_gibi) {
-  if (!heavy()) GTEST_SKIP() << "set WORLD_HEAVY=1";
-  harness::run_world({.ranks = 2, .limit = 600'000'000'000}, [](Rank& me) {
-    gyreComm_t comm = me.join();
-    for (const std::size_t count : {(std::size_t{1} << 31) + 17, (std::size_t{1} << 32) + 17}) {
-      std::vector<std::int8_t> data(count);
-      for (std::size_t i = 0; i < count; ++i) data[i] = static_cast<std::int8_t>(i * 7 + i / 1000);
-      EXPECT_OK(gyreAllReduce(data.data(), data.data(), count, gyreInt8, gyreSum, comm, nullptr));
-      for (std::size_t i = 0; i < count; ++i)
-        ASSERT_EQ(data[i], static_cast<std::int8_t>(2 * static_cast<std::int8_t>(i * 7 + i / 1000)))
-            << i;
-    }
-    EXPECT_OK(gyreCommDestroy(comm));
-  });
-}
-
 }  // namespace
 }  // namespace world
