@@ -1,6 +1,7 @@
 #include "transport/desk.h"
 
 #include <linux/futex.h>
+#include <sodium.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,7 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include <sodium.h>
+#include "base/check.h"
 
 namespace gyre {
 
@@ -55,15 +56,30 @@ namespace {
 constexpr std::size_t kHeaderBytes =
     (sizeof(DeskHeader) + kPageBytes - 1) / kPageBytes * kPageBytes;
 
-Result<Mapping> map_shared(int fd, std::uint64_t offset, std::size_t bytes) {
-  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
-                       static_cast<off_t>(offset));
-  if (address == MAP_FAILED)
-    return error(Code::system, "mmap of {} B of shared memory", bytes).because(errno);
-  return Mapping(address, bytes);
+// The desks of this process, by token, for ranks that are threads of one process.
+struct Desks {
+  std::mutex mutex;
+  std::map<DeskToken, std::weak_ptr<DeskMemory>> by_token;
+};
+Desks& desks() {
+  static auto* all = new Desks;  // threads may outlive main()
+  return *all;
 }
 
 }  // namespace
+
+Result<std::byte*> DeskMemory::map(std::uint64_t offset, std::size_t bytes) {
+  std::lock_guard lock(mutex_);
+  if (const auto known = mappings_.find(offset); known != mappings_.end()) {
+    GYRE_CHECK(known->second.bytes() == bytes);
+    return known->second.data();
+  }
+  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+                       fd_.get(), static_cast<off_t>(offset));
+  if (address == MAP_FAILED)
+    return error(Code::system, "mmap of {} B of shared memory", bytes).because(errno);
+  return mappings_.emplace(offset, Mapping(address, bytes)).first->second.data();
+}
 
 void ring_bell(Bell& bell) {
   if (std::atomic_ref(bell.asleep).load(std::memory_order_relaxed) == 0) return;
@@ -76,26 +92,30 @@ void sleep_on(Bell& bell, std::uint32_t rings_seen, Nanos span) {
   syscall(SYS_futex, &bell.rings, FUTEX_WAIT, rings_seen, &limit, nullptr, 0);
 }
 
-DeskHeader& Desk::head() const { return *reinterpret_cast<DeskHeader*>(header_.data()); }
-DeskHeader& DeskView::head() const { return *reinterpret_cast<DeskHeader*>(header_.data()); }
-const DeskToken& Desk::token() const { return head().token; }
 const DeskToken& DeskView::token() const { return head().token; }
 Bell& Desk::bell() const { return head().bell; }
 Bell& DeskView::bell() const { return head().bell; }
 
-Desk::~Desk() = default;
+Desk::~Desk() {
+  std::lock_guard lock(desks().mutex);
+  desks().by_token.erase(token_);
+}
 
 Result<std::unique_ptr<Desk>> Desk::create(std::uint64_t fifo_limit_bytes) {
   Fd fd(memfd_create("gyre-desk", MFD_CLOEXEC));
   if (!fd) return error(Code::system, "memfd_create for shared memory").because(errno);
   if (ftruncate(fd.get(), kHeaderBytes) != 0)
     return error(Code::system, "ftruncate of shared memory to {} B", kHeaderBytes).because(errno);
-  Mapping header = GYRE_TRY(map_shared(fd.get(), 0, kHeaderBytes));
-  std::unique_ptr<Desk> desk(new Desk(std::move(fd), std::move(header)));
+  auto memory = std::make_shared<DeskMemory>(std::move(fd));
+  std::byte* const head = GYRE_TRY(memory->map(0, kHeaderBytes));
+  std::unique_ptr<Desk> desk(new Desk(std::move(memory), reinterpret_cast<DeskHeader*>(head)));
   desk->bytes_ = kHeaderBytes;
   desk->limit_bytes_ = fifo_limit_bytes;
-  randombytes_buf(desk->head().token.data(), desk->head().token.size());
+  randombytes_buf(desk->token_.data(), desk->token_.size());
+  desk->head().token = desk->token_;
   desk->head().magic = kMagic;
+  std::lock_guard lock(desks().mutex);
+  desks().by_token.emplace(desk->token_, desk->memory_);
   return desk;
 }
 
@@ -106,11 +126,9 @@ Result<FifoMemory> Desk::open_fifo(int sender, const EdgeKey& key, const FifoSha
   if (bytes_ + bytes > limit_bytes_)
     return error(Code::system, "FIFO memory of this rank would pass {} (GYRE_FIFO_LIMIT)",
                  bytes_text(limit_bytes_));
-  if (ftruncate(fd_.get(), static_cast<off_t>(bytes_ + bytes)) != 0)
+  if (ftruncate(descriptor(), static_cast<off_t>(bytes_ + bytes)) != 0)
     return error(Code::system, "ftruncate of shared memory to {} B", bytes_ + bytes).because(errno);
-  Mapping mapping = GYRE_TRY(map_shared(fd_.get(), bytes_, bytes));
-  const FifoMemory memory(mapping.data(), shape);
-  fifos_.push_back(std::move(mapping));
+  const FifoMemory memory(GYRE_TRY(memory_->map(bytes_, bytes)), shape);
   head().entries[count] = {sender, key.index,   static_cast<std::uint8_t>(key.kind),
                            0,      shape.slots, shape.slot_bytes,
                            bytes_};
@@ -146,12 +164,30 @@ Result<DeskView> DeskView::map(Fd fd) {
   if (size < static_cast<off_t>(kHeaderBytes))
     return error(Code::internal, "a peer's shared memory has {} B, expected {}", size,
                  kHeaderBytes);
-  DeskView view;
-  view.header_ = GYRE_TRY(map_shared(fd.get(), 0, kHeaderBytes));
-  view.fd_ = std::move(fd);
+  DeskView view = GYRE_TRY(over(std::make_shared<DeskMemory>(std::move(fd))));
   if (view.head().magic != kMagic)
     return error(Code::internal, "a peer's shared memory is no desk");
   return view;
+}
+
+Result<DeskView> DeskView::over(std::shared_ptr<DeskMemory> memory) {
+  DeskView view;
+  view.head_ = reinterpret_cast<DeskHeader*>(GYRE_TRY(memory->map(0, kHeaderBytes)));
+  view.memory_ = std::move(memory);
+  return view;
+}
+
+std::optional<DeskView> DeskView::share(const DeskToken& token) {
+  std::shared_ptr<DeskMemory> memory;
+  {
+    std::lock_guard lock(desks().mutex);
+    const auto found = desks().by_token.find(token);
+    if (found != desks().by_token.end()) memory = found->second.lock();
+  }
+  if (!memory) return std::nullopt;
+  auto view = over(std::move(memory));
+  if (!view) return std::nullopt;
+  return *std::move(view);
 }
 
 Result<std::optional<FifoMemory>> DeskView::find_fifo(int sender, const EdgeKey& key,
@@ -169,10 +205,8 @@ Result<std::optional<FifoMemory>> DeskView::find_fifo(int sender, const EdgeKey&
           "slots differ: {} of {} B here, {} of {} B there (GYRE_SLOT_BYTES and GYRE_SLOTS "
           "must match on all ranks)",
           shape.slots, shape.slot_bytes, entry.slots, entry.slot_bytes);
-    Mapping mapping = GYRE_TRY(map_shared(fd_.get(), entry.offset, fifo_bytes(shape)));
-    const FifoMemory memory(mapping.data(), shape);
-    fifos_.push_back(std::move(mapping));
-    return std::optional(memory);
+    return std::optional(
+        FifoMemory(GYRE_TRY(memory_->map(entry.offset, fifo_bytes(shape))), shape));
   }
   return std::optional<FifoMemory>();
 }

@@ -7,10 +7,10 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <vector>
 
 #include "base/result.h"
 #include "base/unique.h"
@@ -28,6 +28,20 @@ void ring_bell(Bell& bell);
 void sleep_on(Bell& bell, std::uint32_t rings_seen, Nanos span);
 
 struct DeskHeader;
+
+// The memory of one desk as this process sees it: a range is mapped once, however many look at it.
+class DeskMemory {
+ public:
+  explicit DeskMemory(Fd fd) : fd_(std::move(fd)) {}
+  int descriptor() const { return fd_.get(); }
+  // Any thread. Ranges do not overlap.
+  Result<std::byte*> map(std::uint64_t offset, std::size_t bytes);
+
+ private:
+  Fd fd_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, Mapping> mappings_;  // by offset
+};
 
 // Peers touch this rank's buffers through windows and by single copy. When a call fails they go
 // back to the caller, who may free or reuse them at once, so peers must be out and stay out: a rank
@@ -47,8 +61,8 @@ class Desk {
   Desk& operator=(const Desk&) = delete;
   ~Desk();
 
-  int descriptor() const { return fd_.get(); }
-  const DeskToken& token() const;
+  int descriptor() const { return memory_->descriptor(); }
+  const DeskToken& token() const { return token_; }
   Bell& bell() const;
   // Opens the FIFO from `sender` and publishes it in the directory.
   Result<FifoMemory> open_fifo(int sender, const EdgeKey& key, const FifoShape& shape);
@@ -62,12 +76,13 @@ class Desk {
   std::uint64_t bytes() const { return bytes_; }  // address space handed out so far
 
  private:
-  Desk(Fd fd, Mapping header) : fd_(std::move(fd)), header_(std::move(header)) {}
-  DeskHeader& head() const;
+  Desk(std::shared_ptr<DeskMemory> memory, DeskHeader* head)
+      : memory_(std::move(memory)), head_(head) {}
+  DeskHeader& head() const { return *head_; }
 
-  Fd fd_;
-  Mapping header_;
-  std::vector<Mapping> fifos_;
+  std::shared_ptr<DeskMemory> memory_;
+  DeskHeader* head_;
+  DeskToken token_{};
   std::uint64_t bytes_ = 0;
   std::uint64_t limit_bytes_ = 0;
   int touch_depth_ = 0;
@@ -78,6 +93,8 @@ class DeskView {
  public:
   DeskView() = default;
   static Result<DeskView> map(Fd fd);
+  // Of a desk of this process: the owner's own addresses. nullopt when there is none by that token.
+  static std::optional<DeskView> share(const DeskToken& token);
   const DeskToken& token() const;
   Bell& bell() const;
   // The FIFO that the owner opened for `sender`, or nullopt when it has not yet.
@@ -87,14 +104,13 @@ class DeskView {
   bool recalled() const;
   // Odd while the owner touches buffers.
   std::uint32_t touches() const;
-  explicit operator bool() const { return static_cast<bool>(header_); }
 
  private:
-  DeskHeader& head() const;
+  static Result<DeskView> over(std::shared_ptr<DeskMemory> memory);
+  DeskHeader& head() const { return *head_; }
 
-  Fd fd_;
-  Mapping header_;
-  std::vector<Mapping> fifos_;
+  std::shared_ptr<DeskMemory> memory_;
+  DeskHeader* head_ = nullptr;
 };
 
 }  // namespace gyre

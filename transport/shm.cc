@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -262,7 +263,9 @@ Result<std::unique_ptr<Link>> meet_shm(Fd socket, const ShmEnds& ends, Nanos dea
   }
   if (got->note.kind != NoteKind::hello || !got->descriptor)
     return error(Code::remote, "rank {} sent no greeting", ends.peer).blame(ends.peer);
-  DeskView view = GYRE_TRY(DeskView::map(std::move(got->descriptor)));
+  std::optional<DeskView> shared;
+  if (ends.same_process) shared = DeskView::share(std::to_array(got->note.token));
+  DeskView view = shared ? *std::move(shared) : GYRE_TRY(DeskView::map(std::move(got->descriptor)));
   if (std::memcmp(view.token().data(), got->note.token, sizeof got->note.token) != 0)
     return error(Code::internal, "rank {}'s shared memory does not hold its token", ends.peer);
   ucred credentials{};
