@@ -26,8 +26,9 @@ extern "C" {
 /** The most that a card takes. */
 #define GYRE_TRANSPORT_CARD_BYTES 256
 
-/** Scores of the transports in the tree, for gyreTransportPlugin_v1_t::reach to compare with. */
+/** What TCP scores, for gyreTransportPlugin_v1_t::reach to compare with. */
 #define GYRE_TRANSPORT_SCORE_TCP 100
+/** What shared memory scores. */
 #define GYRE_TRANSPORT_SCORE_SHM 1000
 
 /** What a call answers. */
