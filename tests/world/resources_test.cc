@@ -156,6 +156,9 @@ TEST(Resources, sixty_four_ranks_join_with_few_descriptors) {
 
 // Whoever runs out says so; the others must not wait for it.
 TEST(Resources, too_few_descriptors_are_named) {
+#ifdef GYRE_SANITIZED
+  GTEST_SKIP() << "the vptr sanitizer needs a pipe to look at an object";
+#endif
   World world({.ranks = 8,
                .environment = {{"GYRE_INIT_TIMEOUT", "10s"}, {"GYRE_TIMEOUT", "10s"}},
                .prepare =
