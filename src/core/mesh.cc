@@ -19,7 +19,7 @@ GYRE_PARAM(fifo_limit, Bytes, 1ull << 30, "most FIFO memory of one rank in one c
 namespace {
 
 constexpr std::uint32_t kSmallSlots = 16;
-// Longer than any chunk takes, shorter than an abort may.
+// Far longer than a chunk takes a rank that runs, shorter than an abort may.
 constexpr Nanos kRecallPatience = 500'000'000;
 
 }  // namespace

@@ -1,8 +1,7 @@
 // Meetings on networks of all shapes. Ranks are threads, each in the namespace of its host.
-#include "core/network.h"
-
 #include "core/join_ranks.h"
 #include "core/launcher.h"
+#include "harness/namespace.h"
 
 #include <gtest/gtest.h>
 
@@ -10,6 +9,8 @@
 
 namespace gyre {
 namespace {
+
+using harness::Namespace;
 
 class Networks : public testing::Test {
  protected:

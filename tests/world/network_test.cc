@@ -17,36 +17,36 @@ using gyre::operator""_s;
 constexpr int kHosts = 4;
 constexpr std::uint32_t kLooping = 1;
 
-// A process's host identity is the machine's; pretended hosts need names of their own.
-std::function<void(int)> on(const Network& network, int ranks_per_host = 1) {
-  return [&network, ranks_per_host](int rank) {
-    const int host = rank / ranks_per_host;
-    network.enter(host);
-    setenv("GYRE_HOST_ID", ("host-" + std::to_string(host)).c_str(), 1);
-  };
-}
+class Hosts : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!network_) GTEST_SKIP() << "network namespaces need root";
+  }
+  // A process's host identity is the machine's; pretended hosts need names of their own.
+  std::function<void(int)> placed(int ranks_per_host = 1) const {
+    return [this, ranks_per_host](int rank) {
+      const int host = rank / ranks_per_host;
+      network_.enter(host);
+      setenv("GYRE_HOST_ID", ("host-" + std::to_string(host)).c_str(), 1);
+    };
+  }
 
-TEST(Network, every_drawn_call_is_right_across_hosts) {
-  std::string why_not;
-  const auto network = Network::make(kHosts, why_not);
-  if (!network) GTEST_SKIP() << why_not;
+  Network network_{kHosts};
+};
+
+TEST_F(Hosts, every_drawn_call_is_right_across_hosts) {
   for (const int per_host : {1, 2})
-    harness::run_world({.ranks = kHosts * per_host, .prepare = on(*network, per_host)},
-                       [](Rank& me) {
-                         gyreComm_t comm = me.join();
-                         const std::uint64_t seed = seed_of_run() * 1'000'000 + 500;
-                         for (std::uint64_t i = 0;
-                              i < (heavy() ? 1000u : 80u) && !testing::Test::HasFailure(); ++i)
-                           perform_alike(me, comm, draw({}, seed + i, me.size()));
-                         EXPECT_OK(gyreCommDestroy(comm));
-                       });
+    harness::run_world({.ranks = kHosts * per_host, .prepare = placed(per_host)}, [](Rank& me) {
+      gyreComm_t comm = me.join();
+      const std::uint64_t seed = seed_of_run() * 1'000'000 + 500;
+      for (std::uint64_t i = 0; i < (heavy() ? 1000u : 80u) && !testing::Test::HasFailure(); ++i)
+        perform_alike(me, comm, draw({}, seed + i, me.size()));
+      EXPECT_OK(gyreCommDestroy(comm));
+    });
 }
 
-TEST(Network, separate_namespaces_of_one_machine_need_no_settings) {
-  std::string why_not;
-  const auto network = Network::make(2, why_not);
-  if (!network) GTEST_SKIP() << why_not;
-  harness::run_world({.ranks = 2, .prepare = [&](int rank) { network->enter(rank); }},
+TEST_F(Hosts, separate_namespaces_of_one_machine_need_no_settings) {
+  harness::run_world({.ranks = 2, .prepare = [this](int rank) { network_.enter(rank); }},
                      [](Rank& me) {
                        gyreComm_t comm = me.join();
                        for (std::uint64_t i = 0; i < 30; ++i)
@@ -71,11 +71,8 @@ void loop_until_it_fails(Rank& me, gyreResult_t expected) {
   EXPECT_OK(gyreCommDestroy(comm));
 }
 
-TEST(Network, a_killed_rank_is_named_across_hosts) {
-  std::string why_not;
-  const auto network = Network::make(kHosts, why_not);
-  if (!network) GTEST_SKIP() << why_not;
-  World world({.ranks = kHosts, .prepare = on(*network)},
+TEST_F(Hosts, a_killed_rank_is_named_across_hosts) {
+  World world({.ranks = kHosts, .prepare = placed()},
               [](Rank& me) { loop_until_it_fails(me, gyreRemoteError); });
   ASSERT_TRUE(world.await(2, kLooping));
   const gyre::Nanos killed = now_ns();
@@ -85,11 +82,8 @@ TEST(Network, a_killed_rank_is_named_across_hosts) {
 }
 
 // Nobody says that a host is gone: unanswered packets have to.
-TEST(Network, a_host_that_vanishes_is_named_by_the_others) {
-  std::string why_not;
-  const auto network = Network::make(kHosts, why_not);
-  if (!network) GTEST_SKIP() << why_not;
-  World world({.ranks = kHosts, .prepare = on(*network)}, [](Rank& me) {
+TEST_F(Hosts, a_host_that_vanishes_is_named_by_the_others) {
+  World world({.ranks = kHosts, .prepare = placed()}, [](Rank& me) {
     if (me.rank() != 2) return loop_until_it_fails(me, gyreRemoteError);
     gyreComm_t comm = me.join();
     std::vector<float> data(100'000);
@@ -103,7 +97,7 @@ TEST(Network, a_host_that_vanishes_is_named_by_the_others) {
   });
   ASSERT_TRUE(world.await(2, kLooping));
   const gyre::Nanos gone = now_ns();
-  ASSERT_TRUE(network->cut(2));
+  ASSERT_TRUE(network_.cut(2));
   world.finish();
   for (const int r : {0, 1, 3}) EXPECT_LE(static_cast<gyre::Nanos>(world.word(r, 0)), gone + 10_s);
 }

@@ -36,25 +36,6 @@ TEST_P(Stress, communicators_are_free_of_each_other) {
   });
 }
 
-// Two threads on one communicator take turns: every sum is whole, whoever's turn it was.
-TEST_P(Stress, one_communicator_serves_two_threads_in_turn) {
-  harness::run_world(on(GetParam(), 2), [](Rank& me) {
-    gyreComm_t comm = me.join();
-    auto work = [&] {
-      for (int i = 0; i < 300; ++i) {
-        std::vector<std::int32_t> data(100, 1);
-        ASSERT_OK(gyreAllReduce(data.data(), data.data(), data.size(), gyreInt32, gyreSum, comm,
-                                nullptr));
-        for (const std::int32_t x : data) ASSERT_EQ(x, 2);
-      }
-    };
-    std::thread one(work), other(work);
-    one.join();
-    other.join();
-    EXPECT_OK(gyreCommDestroy(comm));
-  });
-}
-
 // Streams and communicators in random order, the same on all ranks only per communicator.
 TEST_P(Stress, streams_in_random_order) {
   constexpr std::size_t kStreams = 4;

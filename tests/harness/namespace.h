@@ -1,20 +1,22 @@
-// Network namespaces of this test alone: they vanish with it. Knows how to make, wire and enter
-// them.
+// Network namespaces of this test alone: they vanish with it, however it ends. Knows how to make,
+// wire and enter them, as root.
 #pragma once
-
-#include "base/clock.h"
-#include "base/unique.h"
 
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <string>
 #include <thread>
 
-namespace gyre {
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/unique.h"
+
+namespace harness {
+
+using namespace gyre;  // owners, clock and literals
 
 class Namespace {
  public:
@@ -29,7 +31,7 @@ class Namespace {
   explicit operator bool() const { return static_cast<bool>(fd_); }
 
   // Moves the calling thread in; threads it starts follow.
-  void enter() const { (void)!::setns(fd_.get(), CLONE_NEWNET); }
+  void enter() const { GYRE_CHECK(::setns(fd_.get(), CLONE_NEWNET) == 0); }
 
   // A shell line inside. True when it succeeded.
   bool run(const std::string& line) const {
@@ -69,4 +71,4 @@ inline bool connect(const Namespace& near, const std::string& near_name, const N
          near.run("ip link set " + near_name + " up") && far.run("ip link set " + far_name + " up");
 }
 
-}  // namespace gyre
+}  // namespace harness
