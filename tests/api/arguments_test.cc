@@ -165,15 +165,16 @@ TEST(Arguments, of_configs) {
 }
 
 TEST(Arguments, of_the_environment) {
-  for (const auto& [name, value] : {std::pair("GYRE_DEBUG", "loud"),
-                                    {"GYRE_TIMEOUT", "banana"},
-                                    {"GYRE_SLOTS", "many"},
-                                    {"GYRE_DETERMINISTIC", "perhaps"}})
-    harness::run_world({.ranks = 1, .environment = {{name, value}}}, [&](Rank&) {
+  using Setting = std::pair<std::string, std::string>;
+  for (const Setting& bad : {Setting{"GYRE_DEBUG", "loud"},
+                             {"GYRE_TIMEOUT", "banana"},
+                             {"GYRE_SLOTS", "many"},
+                             {"GYRE_DETERMINISTIC", "perhaps"}})
+    harness::run_world({.ranks = 1, .environment = {bad}}, [&](Rank&) {
       gyreComm_t comm = nullptr;
       gyreUniqueId id;
-      EXPECT_REFUSED(gyreGetUniqueId(&id), gyreInvalidUsage, name);
-      EXPECT_REFUSED(gyreCommInitFromEnv(&comm, nullptr), gyreInvalidUsage, value);
+      EXPECT_REFUSED(gyreGetUniqueId(&id), gyreInvalidUsage, bad.first);
+      EXPECT_REFUSED(gyreCommInitFromEnv(&comm, nullptr), gyreInvalidUsage, bad.second);
     });
 }
 

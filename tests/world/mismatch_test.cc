@@ -123,7 +123,8 @@ TEST_P(Mismatches, count_1000_and_999_leaves_outputs_untouched) {
 TEST_P(Mismatches, counts_of_any_size_are_an_error_everywhere_and_never_pass_a_buffer) {
   const std::pair<std::size_t, std::size_t> counts[] = {
       {100'000, 99'999}, {1000, 100'000}, {100'000, 1}, {1024, 1025}, {1 << 20, 3 << 20}};
-  for (const auto& [ours, theirs] : counts) {
+  for (const auto& pair : counts) {
+    const std::size_t ours = pair.first, theirs = pair.second;
     harness::run_world(on(GetParam(), kRanks, {{"GYRE_TIMEOUT", "10s"}}), [&](Rank& me) {
       gyreComm_t comm = me.join();
       const std::size_t count = me.rank() == kOdd ? theirs : ours;

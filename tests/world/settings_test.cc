@@ -51,13 +51,17 @@ TEST(Settings, an_interface_that_is_not_there_is_refused_with_those_that_are) {
 }
 
 TEST(Settings, what_must_match_is_compared) {
-  for (const auto& [name, first, second] : {std::tuple{"GYRE_SLOTS", "4", "8"},
-                                            {"GYRE_SLOT_BYTES", "64KiB", "32KiB"},
-                                            {"GYRE_ALGO", "ring", "tree"},
-                                            {"GYRE_DETERMINISTIC", "0", "1"}})
+  struct Setting {
+    const char *name, *first, *second;
+  };
+  for (const Setting& one : {Setting{"GYRE_SLOTS", "4", "8"},
+                             {"GYRE_SLOT_BYTES", "64KiB", "32KiB"},
+                             {"GYRE_ALGO", "ring", "tree"},
+                             {"GYRE_DETERMINISTIC", "0", "1"}})
     expect_refused(
-        {.ranks = 2, .prepare = [=](int rank) { setenv(name, rank == 0 ? first : second, 1); }},
-        gyreInvalidUsage, {name});
+        {.ranks = 2,
+         .prepare = [=](int rank) { setenv(one.name, rank == 0 ? one.first : one.second, 1); }},
+        gyreInvalidUsage, {one.name});
 }
 
 TEST(Settings, shared_memory_that_is_asked_for_and_not_there_is_an_error) {
