@@ -78,6 +78,7 @@ class FifoWriter {
  public:
   FifoWriter() = default;
   explicit FifoWriter(const FifoMemory& memory) : memory_(memory) {}
+  explicit operator bool() const { return static_cast<bool>(memory_); }  // false until open
   // True when the current slot is free. Looks at the reader's line only when the cached credit is
   // out.
   bool can_send() {

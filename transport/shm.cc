@@ -1,5 +1,6 @@
 #include "transport/shm.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/param.h"
+#include "transport/socket.h"
 
 namespace gyre {
 
@@ -57,8 +59,18 @@ struct Received {
   Fd descriptor;
 };
 
+// A descriptor that comes where none is free is lost for good, so room is made before.
+void make_room_for_descriptor(int any) {
+  const Fd spare(fcntl(any, F_DUPFD_CLOEXEC, 0));
+  if (!spare && errno == EMFILE) (void)raise_file_limit();
+}
+
 // One note, nullopt when none is there yet; remote error at the end of the stream.
 Result<std::optional<Received>> receive_note(int socket) {
+  char first;
+  if (recv(socket, &first, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN)
+    return std::optional<Received>();
+  make_room_for_descriptor(socket);
   Received out;
   iovec part{&out.note, sizeof out.note};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -70,6 +82,7 @@ Result<std::optional<Received>> receive_note(int socket) {
   const ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::optional<Received>();
   if (got <= 0) return error(Code::remote, "closed its connection");
+  if (message.msg_flags & MSG_CTRUNC) return descriptor_error("taking a peer's memory", EMFILE);
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
     int descriptor = -1;
@@ -253,14 +266,12 @@ Status greet_shm(int socket, const Desk& desk) {
   return send_note(socket, hello, desk.descriptor());
 }
 
-Result<std::unique_ptr<Link>> meet_shm(Fd socket, const ShmEnds& ends, Nanos deadline) {
-  std::optional<Received> got;
-  while (!got) {
-    pollfd waiting{socket.get(), POLLIN, 0};
-    if (poll(&waiting, 1, poll_timeout_ms(deadline)) == 0)
-      return error(Code::timeout, "rank {} did not greet in time", ends.peer).blame(ends.peer);
-    got = GYRE_TRY_WHILE(receive_note(socket.get()), "greeting rank {}", ends.peer);
-  }
+Result<std::unique_ptr<Link>> meet_shm(Fd& socket, const ShmEnds& ends) {
+  Result<std::optional<Received>> heard = receive_note(socket.get());
+  if (!heard)
+    return heard.take_error().context(fmt::format("greeting rank {}", ends.peer)).blame(ends.peer);
+  std::optional<Received>& got = *heard;
+  if (!got) return std::unique_ptr<Link>();
   if (got->note.kind != NoteKind::hello || !got->descriptor)
     return error(Code::remote, "rank {} sent no greeting", ends.peer).blame(ends.peer);
   std::optional<DeskView> shared;

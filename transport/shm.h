@@ -20,8 +20,9 @@ struct ShmEnds {
 
 // First half of the greeting: sends this rank's desk through `socket`. Both sides do it, then meet.
 Status greet_shm(int socket, const Desk& desk);
-// Second half: receives and checks the peer's desk, probes process_vm_readv. Takes the socket.
-// Fails: system or remote, when memory cannot be shared after all.
-Result<std::unique_ptr<Link>> meet_shm(Fd socket, const ShmEnds& ends, Nanos deadline);
+// Second half: receives and checks the peer's desk, probes process_vm_readv. Gives nullptr while
+// the peer has not greeted, else takes the socket. Never waits. Fails: system or remote, when
+// memory cannot be shared after all.
+Result<std::unique_ptr<Link>> meet_shm(Fd& socket, const ShmEnds& ends);
 
 }  // namespace gyre

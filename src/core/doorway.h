@@ -8,6 +8,8 @@
 #include "transport/auth.h"
 #include "transport/socket.h"
 
+#include <poll.h>
+
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -16,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -41,6 +44,7 @@ static_assert(sizeof(PeerCard) == 144);
 Result<PeerCard> unpack_card(std::span<const std::byte> bytes);
 bool same_host(const PeerCard& a, const PeerCard& b);
 std::string where_text(const PeerCard& card);  // "host node7 pid 4711 at 10.0.0.7:4021"
+Address unix_door(const Token& token);
 
 struct Peer {
   int rank = -1;
@@ -82,13 +86,15 @@ class Doorway {
                                           Nanos deadline, const std::atomic<bool>& abort);
 
  private:
-  class Meeting;
+  friend class Meeting;  // its guests come through this door
   struct Incoming;
   using CallerKey = std::tuple<std::uint64_t, std::uint16_t, std::uint32_t, int>;
 
   Doorway(const Key& job_key, Listener tcp, Listener local);
-  Status serve();                                        // needs: mutex_ held
-  bool take_parked(const Call& call, Connection& into);  // needs: mutex_ held
+  // These three need mutex_ held.
+  Status serve();
+  std::optional<Connection> take_parked(const Call& call, int rank);
+  void watch(std::vector<pollfd>& entries) const;
 
   const Key key_;
   PeerCard card_;

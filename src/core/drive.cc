@@ -9,9 +9,7 @@ namespace gyre {
 
 namespace {
 
-std::string ranks_text(const std::vector<Edge*>& blocked) {
-  std::vector<int> ranks;
-  for (const Edge* edge : blocked) ranks.push_back(edge->link->peer());
+std::string ranks_text(std::vector<int> ranks) {
   std::sort(ranks.begin(), ranks.end());
   ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
   std::string out = ranks.size() == 1 ? "rank" : "ranks";
@@ -44,11 +42,12 @@ Status look_around(Task& task, Communicator& comm) {
     comm.status_page().wait_for(blocked.front()->link->peer(), since);
   }
   if (comm.operation_deadline() == kNever || now_ns() < comm.operation_deadline()) return {};
-  const int culprit = blocked.empty() ? -1 : blocked.front()->link->peer();
+  const std::vector<int> awaited = task.awaited();
+  const int culprit = awaited.empty() ? -1 : awaited.front();
   const bool crossed = task.call().collective() == Collective::send;
   return error(Code::timeout, "time-out after {} in {} on rank {}: waiting for {}{}",
                duration_text(comm.options().timeout), to_text(task.call()), comm.rank(),
-               ranks_text(blocked), crossed ? std::string(" ") + kCrossingHint : "")
+               ranks_text(awaited), crossed ? std::string(" ") + kCrossingHint : "")
       .blame(culprit);
 }
 

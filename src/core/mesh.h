@@ -1,16 +1,18 @@
 // The mesh: this rank's links to the peers of one communicator, made on first use, and the edges
-// that plans ask for. Knows how two ranks come to share memory or a socket. Does not know plans'
-// meaning or when an operation runs.
+// that plans ask for. Does not know how links are made (linking.h), plans' meaning or when an
+// operation runs.
 #pragma once
 
 #include <atomic>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "collectives/plan.h"
 #include "core/doorway.h"
+#include "core/linking.h"
 #include "exec/edge.h"
 #include "transport/desk.h"
 #include "transport/link.h"
@@ -52,6 +54,19 @@ class Mesh {
   Result<std::vector<Edge*>> bind(const Program& program, EdgeKind kind, Nanos deadline,
                                   const std::atomic<bool>& abort);
 
+  // The same in steps that never wait, for programs whose peers come in an order of their own.
+  // Begins the missing links. Needs: those begun before are done.
+  void reach(std::span<const EdgeSpec> edges);
+  // Goes on with them; true when none is left.
+  Result<bool> turn_linking();
+  // The edges as far as this rank and its peers have opened them; true when that is all of them,
+  // which are then in `into`. Not even a link may be there yet.
+  Result<bool> open(std::span<const EdgeSpec> edges, EdgeKind kind, std::vector<Edge*>& into);
+  // Needs: open() was false. Fails when there is no more point in waiting: remote when a peer is
+  // known to be gone, timeout, aborted.
+  Status keep_waiting(std::span<const EdgeSpec> edges, EdgeKind kind, Nanos deadline,
+                      const std::atomic<bool>& abort) const;
+
   // nullptr while there is no link. Links are never removed.
   Link* link(int peer) const;
   const std::map<int, std::unique_ptr<Link>>& links() const { return links_; }
@@ -81,21 +96,11 @@ class Mesh {
     auto operator<=>(const EdgeName& other) const;
     bool operator==(const EdgeName&) const = default;
   };
-  Status connect(std::span<const int> peers, Nanos deadline, const std::atomic<bool>& abort);
-  std::uint64_t chaos_salt(int peer) const;
-  // Makes links over the plug-in where it is the better way, and takes those connections out.
-  Status plug_in(std::vector<Connection>& connections, Nanos deadline,
-                 const std::atomic<bool>& abort);
-  // With `cipher_key`, encrypted.
-  std::unique_ptr<Link> posted_link(int peer, const char* name, std::unique_ptr<Wire> wire,
-                                    const Key* cipher_key = nullptr) const;
-  Status share_memory(std::vector<Connection> local, Nanos deadline);
-  Status open_outgoing(std::vector<Edge*>& waiting, Nanos deadline, const std::atomic<bool>& abort);
-
   MeshOptions options_;
   std::unique_ptr<Desk> desk_;  // made with the first local peer
   std::map<int, std::unique_ptr<Link>> links_;
   std::map<EdgeName, std::unique_ptr<Edge>> edges_;
+  std::optional<Linking> linking_;
 };
 
 }  // namespace gyre

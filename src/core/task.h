@@ -28,6 +28,8 @@ class Task {
   // True when the failure left all ranks in step: the communicator stays usable.
   virtual bool recoverable() const = 0;
   virtual std::vector<Edge*> blocked() = 0;
+  // Ranks it waits for.
+  virtual std::vector<int> awaited();
   virtual const std::vector<Link*>& posted_links() const = 0;
   virtual const CallSignature& call() const = 0;
 };
@@ -74,7 +76,9 @@ class CollectiveTask final : public Task {
 inline constexpr const char* kCrossingHint =
     "(sends and receives that cross need gyreGroupStart/End around them)";
 
-// The sends and receives of one group, all under way at once; per peer and direction in order.
+// The sends and receives of one group, all under way at once; per peer and direction in order. Each
+// begins as soon as its own peer is there, so that groups whose first use crosses in a ring move
+// on.
 class PointToPointTask final : public Task {
  public:
   PointToPointTask(Communicator& comm, std::vector<Request> requests);
@@ -83,22 +87,29 @@ class PointToPointTask final : public Task {
   Error take_failure() override;
   bool recoverable() const override { return false; }
   std::vector<Edge*> blocked() override;
+  std::vector<int> awaited() override;
   const std::vector<Link*>& posted_links() const override { return posted_links_; }
   const CallSignature& call() const override { return call_; }
 
  private:
   struct Queue {
     std::deque<const Request*> waiting;
-    Runner* runner = nullptr;
+    Runner* runner = nullptr;  // once the peer has opened its end
     const Program* program = nullptr;
     bool busy = false;
   };
-  Status start_next(Queue& queue);
+  // True when all queues have their edges.
+  Result<bool> open_queues();
+  Status open(std::size_t queue);
+  void start_next(Queue& queue);
   Status copy_to_self();
 
   Communicator& comm_;
   std::vector<Request> requests_;
-  std::vector<Queue> queues_;
+  std::vector<EdgeSpec> edges_;
+  std::vector<Queue> queues_;  // one per edge
+  bool open_ = false;          // all of them
+  Nanos next_check_ = 0;
   std::vector<Link*> posted_links_;
   UnevenTables tables_;
   CallSignature call_;

@@ -47,6 +47,7 @@ std::string tail(const std::string& text) {
 
 gyreUniqueId Rank::id(int slot, int owner) const {
   const auto at = static_cast<std::size_t>(slot);
+  GYRE_CHECK(at < kIdsMax);
   std::atomic<std::uint32_t>& ready = board_->ids_ready[at];
   if (rank_ == owner) {
     const gyreResult_t made = gyreGetUniqueId(&board_->ids[at]);

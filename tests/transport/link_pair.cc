@@ -75,9 +75,8 @@ LinkPair mapped_links(bool same_process) {
     GYRE_CHECK(greet_shm(sockets.ends[end].get(), *out.desks[end]));
   }
   for (int end = 0; end < 2; ++end) {
-    auto made = meet_shm(std::move(sockets.ends[end]),
-                         {end, 1 - end, out.desks[end].get(), same_process}, deadline_in(10_s));
-    GYRE_CHECK(made);
+    auto made = meet_shm(sockets.ends[end], {end, 1 - end, out.desks[end].get(), same_process});
+    GYRE_CHECK(made && *made);
     out.ends[end] = *std::move(made);
   }
   return out;

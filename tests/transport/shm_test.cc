@@ -150,19 +150,31 @@ TEST(Shm, a_stranger_on_the_socket_is_refused_by_name) {
   auto desk = value(Desk::create(1_MiB));
   const char noise[32] = "GET / HTTP/1.1";
   ASSERT_EQ(::write(theirs.get(), noise, sizeof noise), static_cast<ssize_t>(sizeof noise));
-  auto link = meet_shm(std::move(mine), {0, 4, desk.get(), false}, deadline_in(10_s));
+  auto link = meet_shm(mine, {0, 4, desk.get(), false});
   ASSERT_FALSE(link);
   EXPECT_EQ(link.error().rank, 4);
 }
 
-TEST(Shm, a_peer_that_does_not_greet_is_a_timeout) {
+TEST(Shm, a_peer_that_has_not_greeted_yet_may_still_do_so) {
+  int fds[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+  Fd mine(fds[0]), theirs(fds[1]);
+  auto desk = value(Desk::create(1_MiB)), other = value(Desk::create(1_MiB));
+  EXPECT_EQ(value(meet_shm(mine, {0, 4, desk.get(), false})), nullptr);
+  EXPECT_TRUE(mine) << "the socket was taken before there was a link";
+  ASSERT_TRUE(greet_shm(theirs.get(), *other));
+  EXPECT_NE(value(meet_shm(mine, {0, 4, desk.get(), false})), nullptr);
+}
+
+TEST(Shm, a_peer_that_goes_before_it_greets_is_named) {
   int fds[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
   Fd mine(fds[0]), theirs(fds[1]);
   auto desk = value(Desk::create(1_MiB));
-  auto link = meet_shm(std::move(mine), {0, 4, desk.get(), false}, now_ns() + 20'000'000);
+  theirs.reset();
+  auto link = meet_shm(mine, {0, 4, desk.get(), false});
   ASSERT_FALSE(link);
-  EXPECT_EQ(link.error().code, Code::timeout);
+  EXPECT_EQ(link.error().code, Code::remote);
   EXPECT_EQ(link.error().rank, 4);
 }
 

@@ -119,6 +119,34 @@ TEST_P(Groups, of_one_thread_drive_several_communicators) {
   });
 }
 
+// A token goes round: only rank 0 has both ends under way at once, and its receive cannot be met,
+// not even by a link, before its send has been. Nothing was used before, so all links are made
+// here.
+TEST_P(Groups, a_token_goes_round_on_first_use) {
+  harness::run_world(on(GetParam(), 4, {{"GYRE_TIMEOUT", "10s"}}), [](Rank& me) {
+    const int next = (me.rank() + 1) % 4, before = (me.rank() + 3) % 4;
+    const std::size_t counts[] = {1, 300'000};
+    for (int which = 0; which < 2; ++which) {
+      const std::size_t count = counts[which];
+      gyreComm_t comm = me.join(nullptr, which);
+      std::vector<std::int32_t> token(count, me.rank() == 0 ? 7 : -1);
+      if (me.rank() == 0) {
+        const std::vector<std::int32_t> sent = token;
+        EXPECT_OK(gyreGroupStart());
+        EXPECT_OK(gyreRecv(token.data(), count, gyreInt32, before, comm, nullptr));
+        EXPECT_OK(gyreSend(sent.data(), count, gyreInt32, next, comm, nullptr));
+        ASSERT_OK(gyreGroupEnd());
+        ASSERT_EQ(token, std::vector<std::int32_t>(count, 10));
+      } else {
+        ASSERT_OK(gyreRecv(token.data(), count, gyreInt32, before, comm, nullptr));
+        for (std::int32_t& x : token) ++x;
+        ASSERT_OK(gyreSend(token.data(), count, gyreInt32, next, comm, nullptr));
+      }
+      EXPECT_OK(gyreCommDestroy(comm));
+    }
+  });
+}
+
 TEST_P(Groups, crossed_sends_without_a_group_time_out_and_say_what_to_do) {
   harness::run_world(on(GetParam(), 2, {{"GYRE_TIMEOUT", "1s"}}), [](Rank& me) {
     gyreComm_t comm = me.join();
