@@ -27,7 +27,7 @@ TEST_P(Stress, communicators_are_free_of_each_other) {
     for (int c = 0; c < kThreads; ++c)
       threads.emplace_back([&, c] {
         const auto seed = seed_of_run() * 100'000 + static_cast<std::uint64_t>(c) * 1000;
-        for (std::uint64_t i = 0; i < (heavy() ? 900u : 40u) && !testing::Test::HasFailure(); ++i)
+        for (std::uint64_t i = 0; i < (heavy() ? 1300u : 40u) && !testing::Test::HasFailure(); ++i)
           perform(me, comms[static_cast<std::size_t>(c)],
                   draw({.counts = {0, 1, 7, 1000, 5000}}, seed + i, me.size()));
       });
