@@ -9,6 +9,16 @@ const char* to_text(NodeKind kind) {
   return kNames[static_cast<int>(kind)];
 }
 
+namespace {
+
+int dev_of(const Node& node) {
+  if (const Gpu* gpu = std::get_if<Gpu>(&node.device)) return gpu->dev;
+  const NicPort* port = std::get_if<NicPort>(&node.device);
+  return port != nullptr ? port->dev : -1;
+}
+
+}  // namespace
+
 HostKind::HostKind(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
   std::vector<bool> has_port(nodes_.size(), false);
   for (const Node& node : nodes_)
@@ -22,6 +32,11 @@ HostKind::HostKind(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
     if (kind == NodeKind::port || (kind == NodeKind::nic && !has_port[i]))
       nets_.push_back(static_cast<int>(i));
   }
+  for (std::vector<int>* some : {&gpus_, &nets_})
+    std::stable_sort(some->begin(), some->end(), [&](int a, int b) {
+      return dev_of(nodes_[static_cast<std::size_t>(a)]) <
+             dev_of(nodes_[static_cast<std::size_t>(b)]);
+    });
 }
 
 int HostKind::find_busid(std::string_view busid) const {

@@ -117,6 +117,7 @@ class HostKind {
   const Node& node(int index) const { return nodes_[static_cast<std::size_t>(index)]; }
   int size() const { return static_cast<int>(nodes_.size()); }
   std::span<const int> cpus() const { return cpus_; }
+  // In the order of their dev, else in that of the nodes; so are nets.
   std::span<const int> gpus() const { return gpus_; }
   // What traffic leaves by: ports, and NICs of which no port is described.
   std::span<const int> nets() const { return nets_; }

@@ -323,12 +323,13 @@ Result<DescribedMachine> parse_xml(std::string_view text, const std::string& nam
 Result<DescribedMachine> read_xml(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return error(Code::system, "open {}", path).because(errno);
-  std::string text;
-  // One byte beyond the limit tells a longer file; a device without end stops there too.
-  text.resize(kXmlBytesMax + 1);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad() || (file.fail() && !file.eof())) return error(Code::system, "read {}", path);
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  std::string text, piece(1 << 16, 0);
+  // Stops beyond the limit, which parse_xml then names: a device may have no end.
+  while (file && text.size() <= kXmlBytesMax) {
+    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    text.append(piece, 0, static_cast<std::size_t>(file.gcount()));
+  }
+  if (!file.eof() && text.size() <= kXmlBytesMax) return error(Code::system, "read {}", path);
   return parse_xml(text, path);
 }
 
