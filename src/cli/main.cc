@@ -1,4 +1,4 @@
-// The `gyre` tool: plans, settings, status, and local ranks.
+// The `gyre` tool: plans, machines, settings, status, and local ranks.
 #include "cli/commands.h"
 
 int main(int argc, char** argv) {
@@ -7,6 +7,7 @@ int main(int argc, char** argv) {
   gyre::cli::Action action;
   gyre::cli::add_env(app, action);
   gyre::cli::add_plan(app, action);
+  gyre::cli::add_topo(app, action);
   gyre::cli::add_status(app, action);
   gyre::cli::add_run(app, action);
   CLI11_PARSE(app, argc, argv);
