@@ -109,7 +109,7 @@ Status Communicator::drive(Task& task) {
     if (moved) {
       waiter.reset();
     } else if (!waiter.sleepy()) {
-      if (waiter.pause()) look();
+      if (waiter.pause(!task.posted_links().empty())) look();
     } else {
       look();
       if (!over && waiter.sleep(mesh_->desk() ? &mesh_->desk()->bell() : nullptr,

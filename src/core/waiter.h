@@ -19,8 +19,9 @@ class Waiter {
   explicit Waiter(int runners);
 
   void reset() { round_ = 0; }
-  // One step of patience. True about once a millisecond: time to look for abort, death, deadline.
-  bool pause();
+  // One step of patience. `sockets`: the caller's round asks sockets, which takes it a hundred
+  // times as long. True about once a millisecond: time to look for abort, death, deadline.
+  bool pause(bool sockets);
   // True when the next pause() would sleep: the caller should use sleep() with what can wake it.
   bool sleepy() const { return round_ >= spins_ + kYields; }
   // Sleeps until `bell` rings (may be null) or a link's descriptor is ready, a few milliseconds at
