@@ -71,6 +71,8 @@ class Runner {
   std::int32_t block_of(const Move& move, const Operand& operand, std::uint32_t turn) const;
   void step(LaneState& state);
   bool check_signature(const Edge& edge);
+  void calls_differ(const Edge& edge);
+  void counts_differ(const Edge& edge, std::size_t bytes);
   bool check_bytes(const Edge& edge, std::size_t bytes);
   void fail(Error error);
   std::byte* scratch(const LaneState& state, std::int32_t block);
