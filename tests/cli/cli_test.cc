@@ -88,6 +88,37 @@ TEST(Plan, unknown_names_are_told) {
   EXPECT_TRUE(contains(refused.out, "'rnig' is not known")) << refused.out;
 }
 
+TEST(Topo, shows_dumps_checks_and_explains_a_line_and_its_file) {
+  const std::string line = "'2x(8gpu@nvs450 8nic@50) fat2:1'";
+  const Outcome shown = run("topo show " + line);
+  EXPECT_EQ(shown.status, 0);
+  EXPECT_TRUE(contains(shown.out, "2 hosts, 16 gpus\nfabric: fat tree 2:1\n")) << shown.out;
+  EXPECT_TRUE(contains(shown.out, "\ngpu7 -> nic7 (PIX 48 GB/s)\n")) << shown.out;
+  const std::string path = testing::TempDir() + "gyre_topo_test.xml";
+  EXPECT_EQ(run("topo dump " + line + " >" + path).status, 0);
+  EXPECT_EQ(run("topo check " + path).out, "sound: hosts 2, kinds of host 1, gpus 16\n");
+  EXPECT_EQ(run("topo dump " + path).out, file_text(path));
+  unlink(path.c_str());
+  const Outcome why = run("topo why " + line + " gpu0 host1/gpu3");
+  EXPECT_EQ(why.out, "host0/gpu0 to host1/gpu3: NET, 24 GB/s each way\n  fabric: fat tree 2:1\n");
+}
+
+TEST(Topo, what_is_wrong_is_told) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"check '8gpus'", "gyre topo: column 5: expected a part"},
+      {"show nowhere.xml", "gyre topo: open nowhere.xml: No such file or directory"},
+      {"check " GYRE_SOURCE_ROOT "/README.md", "README.md:"},
+      {"check /", "gyre topo: read /"},
+      {"why 2gpu gpu0 gpu2", "gyre topo: 'gpu2' is not known; there are gpu0 gpu1 cpu0"},
+      {"why 2gpu host1/gpu0 gpu1", "there are hosts 0 to 0"},
+  };
+  for (const auto& [arguments, expected] : kCases) {
+    const Outcome refused = run(std::string("topo ") + arguments);
+    EXPECT_EQ(refused.status, 1) << arguments;
+    EXPECT_TRUE(contains(refused.out, expected)) << refused.out;
+  }
+}
+
 TEST(Run, ranks_know_who_they_are_and_lines_say_whose_they_are) {
   const Outcome done = run("run -n 3 -- sh -c 'echo I am $RANK of $WORLD_SIZE, $GYRE_LOCAL_RANK'");
   EXPECT_EQ(done.status, 0);
