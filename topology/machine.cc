@@ -63,6 +63,7 @@ std::string HostKind::name_of(int index) const {
     return port->name;
   if (std::find(nets_.begin(), nets_.end(), index) != nets_.end())
     return fmt::format("net{}", place_in(nets_));
+  if (it.pci.busid.empty()) return to_text(it.kind());
   return fmt::format("{} {}", to_text(it.kind()), it.pci.busid);
 }
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "topology/detect.h"
 #include "topology/render.h"
 #include "topology/synth.h"
 #include "topology/xml.h"
@@ -27,13 +28,17 @@ bool names_a_file(const std::string& text) {
   return true;
 }
 
-// A file where there is one of that name, else a one-line description.
-Result<Machine> load(const std::string& text) {
-  if (!names_a_file(text)) return GYRE_TRY_WHILE(parse_synth(text), "reading '{}'", text);
-  DescribedMachine described = GYRE_TRY(read_xml(text));
+Machine warned(DescribedMachine described) {
   for (const std::string& warning : described.warnings)
     std::fprintf(stderr, "gyre topo: %s\n", warning.c_str());
   return std::move(described.machine);
+}
+
+// A file where there is one of that name, else a one-line description; nothing means this machine.
+Result<Machine> load(const std::string& text) {
+  if (text.empty()) return warned(GYRE_TRY(detect({})));
+  if (!names_a_file(text)) return GYRE_TRY_WHILE(parse_synth(text), "reading '{}'", text);
+  return warned(GYRE_TRY(read_xml(text)));
 }
 
 int show(const Options& o) {
@@ -76,12 +81,6 @@ int why(const Options& o) {
   return 0;
 }
 
-CLI::App* add_machine(CLI::App* command, Options& o) {
-  command->add_option("machine", o.machine, "an XML file, or one line: \"2x(8gpu@nvs450 8nic@50)\"")
-      ->required();
-  return command;
-}
-
 }  // namespace
 
 void add_topo(CLI::App& app, Action& action) {
@@ -89,14 +88,16 @@ void add_topo(CLI::App& app, Action& action) {
   auto* topo = app.add_subcommand("topo", "machines: links, ways, NICs");
   topo->require_subcommand(1);
   const auto add = [&](const char* name, const char* what, int (*run)(const Options&)) {
-    auto* command = add_machine(topo->add_subcommand(name, what), o);
+    auto* command = topo->add_subcommand(name, what);
     command->callback([&action, run] { action = [run] { return run(o); }; });
-    return command;
+    return command->add_option(
+        "machine", o.machine, "XML file, or one line: \"2x(8gpu@nvs450 8nic@50)\"; none: this one");
   };
   add("show", "the tree, the matrix of ways, and each GPU's NICs", show);
   add("dump", "the machine as NCCL's topology XML", dump);
   add("check", "exit status 0 when the description is sound", check);
-  auto* why_command = add("why", "one way, and what is decided of it for which reasons", why);
+  add("why", "one way, and what is decided of it for which reasons", why)->required();
+  auto* why_command = topo->get_subcommand("why");
   why_command->add_option("a", o.a, "gpu0, cpu0, mlx5_0, a bus id; host1/gpu0")->required();
   why_command->add_option("b", o.b, "likewise")->required();
 }

@@ -103,6 +103,14 @@ TEST(Topo, shows_dumps_checks_and_explains_a_line_and_its_file) {
   EXPECT_EQ(why.out, "host0/gpu0 to host1/gpu3: NET, 24 GB/s each way\n  fabric: fat tree 2:1\n");
 }
 
+TEST(Topo, without_a_name_it_is_this_machine) {
+  const Outcome shown = run("topo show 2>/dev/null");
+  EXPECT_EQ(shown.status, 0);
+  EXPECT_TRUE(contains(shown.out, "1 host, ")) << shown.out;
+  EXPECT_TRUE(contains(shown.out, "\n  cpu0")) << shown.out;
+  EXPECT_NE(run("topo why").status, 0);
+}
+
 TEST(Topo, what_is_wrong_is_told) {
   const std::pair<const char*, const char*> kCases[] = {
       {"check '8gpus'", "gyre topo: column 5: expected a part"},
