@@ -84,6 +84,7 @@ class ChaosWire final : public Wire {
     return inner_ ? inner_->probe() : Status(error(Code::remote, "GYRE_CHAOS cut the connection"));
   }
   int descriptor() const override { return inner_ ? inner_->descriptor() : -1; }
+  int send_descriptor() const override { return inner_ ? inner_->send_descriptor() : -1; }
 
  private:
   template <class Try>
@@ -145,8 +146,7 @@ class ChaosLink final : public Link {
   std::uint32_t touches() const override { return inner_->touches(); }
   Result<PeerNews> check() override;
   void leave(const Farewell& farewell) override { inner_->leave(farewell); }
-  int wait_descriptor() const override { return inner_->wait_descriptor(); }
-  short wait_events() const override { return inner_->wait_events(); }
+  void watch(std::vector<pollfd>& into) const override { inner_->watch(into); }
 
  private:
   struct Held {

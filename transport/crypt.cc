@@ -57,6 +57,7 @@ class CryptWire final : public Wire {
   Moved receive(std::span<const iovec> parts) override;
   Status probe() override { return inner_->probe(); }
   int descriptor() const override { return inner_->descriptor(); }
+  int send_descriptor() const override { return inner_->send_descriptor(); }
 
  private:
   void seal(std::span<const iovec> parts);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -101,9 +102,9 @@ class Link {
   virtual void leave(const Farewell& farewell) = 0;
   // The peer's bell on a mapped link; a posted link's bytes wake the peer by themselves.
   virtual Bell* bell() { return nullptr; }
-  // Descriptor that becomes readable when the peer sends or dies; -1 when there is none.
-  virtual int wait_descriptor() const { return -1; }
-  virtual short wait_events() const { return POLLIN; }
+  // Adds what poll(2) should watch to wake when the peer sends or dies, or takes what waits to be
+  // sent; nothing where the link has no descriptor or the peer is gone.
+  virtual void watch(std::vector<pollfd>& into) const { (void)into; }
 
  private:
   int peer_;

@@ -41,11 +41,11 @@ class PumpLink final : public Link {
   bool flushed() const override;
   Result<PeerNews> check() override;
   void leave(const Farewell& farewell) override;
-  int wait_descriptor() const override {
-    return closed_ || broken_ || farewell_ ? -1 : wire_->descriptor();
-  }
-  short wait_events() const override {
-    return static_cast<short>(POLLIN | (batch_count_ > 0 ? POLLOUT : 0));
+  void watch(std::vector<pollfd>& into) const override {
+    if (closed_ || broken_ || farewell_) return;
+    if (wire_->descriptor() >= 0) into.push_back({wire_->descriptor(), POLLIN, 0});
+    if (batch_count_ > 0 && wire_->send_descriptor() >= 0)
+      into.push_back({wire_->send_descriptor(), POLLOUT, 0});
   }
 
  private:

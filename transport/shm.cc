@@ -128,7 +128,9 @@ class ShmLink final : public Link {
     ring_bell(view_.bell());
   }
   Bell* bell() override { return &view_.bell(); }
-  int wait_descriptor() const override { return closed_ ? -1 : socket_.get(); }
+  void watch(std::vector<pollfd>& into) const override {
+    if (!closed_) into.push_back({socket_.get(), POLLIN, 0});
+  }
 
   void probe_pull(const Note& hello);
 

@@ -34,6 +34,8 @@ class Wire {
   virtual Status probe() { return {}; }
   // Becomes readable when bytes arrive or the other end goes; -1 when there is none.
   virtual int descriptor() const { return -1; }
+  // Becomes writable when send() may go on.
+  virtual int send_descriptor() const { return descriptor(); }
 };
 
 }  // namespace gyre

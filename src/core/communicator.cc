@@ -9,6 +9,7 @@
 #include "base/param.h"
 #include "core/process.h"
 #include "transport/crypt.h"
+#include "transport/striped.h"
 
 namespace gyre {
 
@@ -29,7 +30,7 @@ struct JoinCard {
   RankCard rank;
   std::uint32_t version;
   std::uint32_t slot_bytes, slots;
-  std::uint32_t deterministic, tcp_encrypt;
+  std::uint32_t deterministic, tcp_encrypt, tcp_sockets;
   std::int64_t direct_ranks_max, pull_min;
   char algo[32];
   char transport[32];
@@ -54,6 +55,8 @@ Status compare(const JoinCard& a, const JoinCard& b, int rank) {
     return differ("GYRE_DETERMINISTIC", a.deterministic, b.deterministic);
   if (a.tcp_encrypt != b.tcp_encrypt)
     return differ("GYRE_TCP_ENCRYPT", a.tcp_encrypt, b.tcp_encrypt);
+  if (a.tcp_sockets != b.tcp_sockets)
+    return differ("GYRE_TCP_SOCKETS", a.tcp_sockets, b.tcp_sockets);
   if (a.direct_ranks_max != b.direct_ranks_max)
     return differ("GYRE_DIRECT_RANKS_MAX", a.direct_ranks_max, b.direct_ranks_max);
   if (a.pull_min != b.pull_min) return differ("GYRE_PULL_MIN", a.pull_min, b.pull_min);
@@ -118,6 +121,8 @@ Result<std::unique_ptr<Communicator>> Communicator::join(const std::vector<JobId
     return error(Code::invalid_usage,
                  "FIFOs of {} slots of {} B are not possible: 2..64 of 4 KiB..64 MiB",
                  options.slots, options.slot_bytes);
+  if (tcp_sockets() < 1 || tcp_sockets() > kTcpSocketsMax)
+    return error(Code::invalid_usage, "GYRE_TCP_SOCKETS must be 1..{}", kTcpSocketsMax);
   const PluginTable* plugin = GYRE_TRY(find_plugin(options.transport));
   Bootstrap bootstrap = GYRE_TRY(Bootstrap::join({.ids = ids,
                                                   .rank = rank,
@@ -131,6 +136,7 @@ Result<std::unique_ptr<Communicator>> Communicator::join(const std::vector<JobId
   mine.slots = options.slots;
   mine.deterministic = options.deterministic;
   mine.tcp_encrypt = tcp_encryption();
+  mine.tcp_sockets = static_cast<std::uint32_t>(tcp_sockets());
   mine.direct_ranks_max = Chooser::direct_ranks_max();
   mine.pull_min = Chooser::pull_min();
   copy_text(mine.algo, Chooser::algorithm_wish());

@@ -6,6 +6,7 @@
 #include "transport/chaos.h"
 #include "transport/crypt.h"
 #include "transport/shm.h"
+#include "transport/striped.h"
 #include "transport/tcp.h"
 
 #include <poll.h>
@@ -75,7 +76,8 @@ Result<std::unique_ptr<Link>> Linking::advance(Going& going) {
     if (link || going.plugin) return link;
   }
   if (going.line || going.connection.socket.is_unix()) return share_memory(going);
-  return tcp_link(going.connection);
+  if (!GYRE_TRY(gather_sockets(going))) return std::unique_ptr<Link>();
+  return tcp_link(going);
 }
 
 Result<std::unique_ptr<Link>> Linking::advance_plugin(Going& going) {
@@ -94,17 +96,41 @@ Result<std::unique_ptr<Link>> Linking::advance_plugin(Going& going) {
   return std::unique_ptr<Link>();
 }
 
-Result<std::unique_ptr<Link>> Linking::tcp_link(Connection& connection) const {
-  const int peer = connection.rank;
+Result<bool> Linking::gather_sockets(Going& going) {
+  const int peer = going.connection.rank;
   if (options_.transport == "shm")
     return error(Code::invalid_usage,
                  "transport shm was asked for, but rank {} ({}) shares no memory with us", peer,
                  where_text(options_.cards[static_cast<std::size_t>(peer)].peer))
         .blame(peer);
-  GYRE_LOG(info, "opened link rank {} -> {} over tcp {}", options_.rank, peer,
-           connection.socket.ends());
-  return posted_link(peer, "tcp", make_tcp_wire(connection.socket.release()),
-                     tcp_encryption() ? &connection.session_key : nullptr);
+  const auto more = static_cast<std::size_t>(tcp_sockets() - 1);
+  going.sockets.resize(more);
+  for (std::size_t i = going.meetings.size(); i < more; ++i) {
+    const Call call{.comm = options_.comm,
+                    .rank = options_.rank,
+                    .lane = static_cast<std::uint32_t>(i + 1),
+                    .tcp_only = true};
+    going.meetings.push_back(
+        std::make_unique<Meeting>(*options_.doorway, call, peers_of(options_, {peer})));
+  }
+  bool all = true;
+  for (std::size_t i = 0; i < more; ++i) {
+    for (Connection& met : GYRE_TRY(going.meetings[i]->step()))
+      going.sockets[i] = std::move(met.socket);
+    all = all && going.meetings[i]->done();
+  }
+  return all;
+}
+
+std::unique_ptr<Link> Linking::tcp_link(Going& going) const {
+  Connection& first = going.connection;
+  GYRE_LOG(info, "opened link rank {} -> {} over tcp {} with {} socket(s)", options_.rank,
+           first.rank, first.socket.ends(), 1 + going.sockets.size());
+  std::vector<std::unique_ptr<Wire>> lanes;
+  lanes.push_back(make_tcp_wire(first.socket.release()));
+  for (Socket& socket : going.sockets) lanes.push_back(make_tcp_wire(socket.release()));
+  return posted_link(first.rank, "tcp", make_striped_wire(std::move(lanes)),
+                     tcp_encryption() ? &first.session_key : nullptr);
 }
 
 Result<std::unique_ptr<Link>> Linking::share_memory(Going& going) {
@@ -141,8 +167,12 @@ std::uint64_t Linking::chaos_salt(int peer) const {
 void Linking::wait(Nanos deadline) {
   std::vector<pollfd> entries;
   Nanos due = deadline_in(20_ms);
-  if (!meeting_.done()) due = meeting_.watch(entries);
+  auto watch = [&](Meeting& meeting) {
+    if (!meeting.done()) due = std::min(due, meeting.watch(entries));
+  };
+  watch(meeting_);
   for (const Going& going : going_) {
+    for (const auto& meeting : going.meetings) watch(*meeting);
     entries.push_back({going.line ? going.line.get() : going.connection.socket.fd(), POLLIN, 0});
     if (going.plugin) due = std::min(due, deadline_in(kPluginPause));
   }
@@ -153,6 +183,8 @@ void Linking::wait(Nanos deadline) {
 
 Error Linking::late() const {
   if (!meeting_.done()) return meeting_.late();
+  for (const auto& meeting : going_.front().meetings)
+    if (!meeting->done()) return meeting->late();
   const int peer = going_.front().connection.rank;
   return error(Code::timeout, "rank {} connected but did not greet in time", peer).blame(peer);
 }

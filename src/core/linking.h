@@ -38,12 +38,17 @@ class Linking {
     Connection connection;
     std::optional<PluginMeeting> plugin;  // until it is declined
     Fd line;                              // to a peer that shares memory, once it has been greeted
+    // Further sockets of one over TCP, by lane from 1 on.
+    std::vector<std::unique_ptr<Meeting>> meetings;
+    std::vector<Socket> sockets;
   };
   void receive(Connection connection);
   // nullptr: not yet.
   Result<std::unique_ptr<Link>> advance(Going& going);
   Result<std::unique_ptr<Link>> advance_plugin(Going& going);
-  Result<std::unique_ptr<Link>> tcp_link(Connection& connection) const;
+  // True when all of the sockets are there.
+  Result<bool> gather_sockets(Going& going);
+  std::unique_ptr<Link> tcp_link(Going& going) const;
   Result<std::unique_ptr<Link>> share_memory(Going& going);
   std::unique_ptr<Link> posted_link(int peer, const char* name, std::unique_ptr<Wire> wire,
                                     const Key* cipher_key = nullptr) const;

@@ -40,9 +40,7 @@ bool Waiter::pause(bool sockets) {
 // short, since one cannot wake the other.
 void Waiter::doze(Bell* bell, std::uint32_t rings, const std::vector<Link*>& links) {
   std::vector<pollfd> waits;
-  for (Link* link : links)
-    if (link->wait_descriptor() >= 0)
-      waits.push_back({link->wait_descriptor(), link->wait_events(), 0});
+  for (const Link* link : links) link->watch(waits);
   const unsigned naps = round_ - spins_ - kYields;
   const Nanos span = std::min<Nanos>(1_ms + 100'000 * static_cast<Nanos>(naps), 8_ms);
   if (!waits.empty())

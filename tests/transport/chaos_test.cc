@@ -89,7 +89,7 @@ TEST(Chaos, a_cut_is_a_named_error_on_both_sides) {
       for (std::uint64_t seed = 1; seed <= 40; ++seed) {
         SCOPED_TRACE(maker.name + " seed " + std::to_string(seed));
         LinkPair pair = maker.make(seed);
-        for (auto& line : pair.lines) line.reset();
+        for (auto& line : pair.lines) line.clear();
         const std::vector<Error> errors = errors_of(pair);
         ASSERT_EQ(errors.size(), 2u) << "one side never learnt of it";
         for (const Error& error : errors) {

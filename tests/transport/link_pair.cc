@@ -13,6 +13,7 @@
 #include "transport/crypt.h"
 #include "transport/plugin.h"
 #include "transport/shm.h"
+#include "transport/striped.h"
 #include "transport/tcp.h"
 
 namespace gyre {
@@ -52,16 +53,40 @@ Sockets loopback() {
   return {{std::move(near), std::move(far)}};
 }
 
-LinkPair stream_links(Sockets sockets, const Chaos& chaos = {}, bool encrypted = false) {
+struct Stream {
+  Chaos chaos{};
+  bool encrypted = false;
+};
+
+// Over as many wires as there are pairs of sockets.
+LinkPair stream_links(std::vector<Sockets> sockets, const Stream& stream = {}) {
   LinkPair out;
   for (int end = 0; end < 2; ++end) {
-    out.lines[end] = Fd(::dup(sockets.ends[end].get()));
-    auto wire = make_tcp_wire(std::move(sockets.ends[end]));
-    if (chaos.active()) wire = make_chaos_wire(std::move(wire), chaos, salt_of(end));
-    if (encrypted) wire = make_crypt_wire(std::move(wire), Key{}, end == 0);
+    std::vector<std::unique_ptr<Wire>> lanes;
+    for (Sockets& pair : sockets) {
+      out.lines[end].emplace_back(::dup(pair.ends[end].get()));
+      auto lane = make_tcp_wire(std::move(pair.ends[end]));
+      if (stream.chaos.active())
+        lane = make_chaos_wire(std::move(lane), stream.chaos, salt_of(end) + 2 * lanes.size());
+      lanes.push_back(std::move(lane));
+    }
+    auto wire = make_striped_wire(std::move(lanes));
+    if (stream.encrypted) wire = make_crypt_wire(std::move(wire), Key{}, end == 0);
     out.ends[end] = make_pump_link(1 - end, "tcp", std::move(wire), kLimit);
   }
   return out;
+}
+
+std::vector<Sockets> loopbacks(int count) {
+  std::vector<Sockets> out;
+  for (int i = 0; i < count; ++i) out.push_back(loopback());
+  return out;
+}
+
+LinkPair unix_stream_links() {
+  std::vector<Sockets> one;
+  one.push_back(socket_pair());
+  return stream_links(std::move(one));
 }
 
 LinkPair mapped_links(bool same_process) {
@@ -71,7 +96,7 @@ LinkPair mapped_links(bool same_process) {
     auto desk = Desk::create(kLimit);
     GYRE_CHECK(desk);
     out.desks[end] = *std::move(desk);
-    out.lines[end] = Fd(::dup(sockets.ends[end].get()));
+    out.lines[end].emplace_back(::dup(sockets.ends[end].get()));
     GYRE_CHECK(greet_shm(sockets.ends[end].get(), *out.desks[end]));
   }
   for (int end = 0; end < 2; ++end) {
@@ -96,7 +121,7 @@ LinkPair plugin_links() {
   LinkPair out;
   for (int end = 0; end < 2; ++end) {
     auto wire = meetings[static_cast<std::size_t>(end)].take_wire(std::move(sockets.ends[end]));
-    out.lines[end] = Fd(::dup(wire->descriptor()));
+    out.lines[end].emplace_back(::dup(wire->descriptor()));
     out.ends[end] = make_pump_link(1 - end, "example", std::move(wire), kLimit);
   }
   return out;
@@ -114,11 +139,13 @@ Chaos faults(std::uint64_t seed) {
 
 }  // namespace
 
-void LinkPair::kill(int end) { ::shutdown(lines[end].get(), SHUT_RDWR); }
+void LinkPair::kill(int end) {
+  for (const Fd& line : lines[end]) ::shutdown(line.get(), SHUT_RDWR);
+}
 
 void LinkPair::leave(int end) {
   ends[end].reset();
-  lines[end].reset();
+  lines[end].clear();
 }
 
 Result<PeerNews> LinkPair::news(int end) const {
@@ -128,25 +155,32 @@ Result<PeerNews> LinkPair::news(int end) const {
 }
 
 std::vector<LinkMaker> link_makers() {
-  return {{"loop", [](std::uint64_t) { return mapped_links(true); }},
-          {"shm", [](std::uint64_t) { return mapped_links(false); }},
-          {"tcp", [](std::uint64_t) { return stream_links(loopback()); }},
-          {"unix_stream", [](std::uint64_t) { return stream_links(socket_pair()); }},
-          {"plugin", [](std::uint64_t) { return plugin_links(); }},
-          {"encrypted", [](std::uint64_t) { return stream_links(loopback(), {}, true); }},
-          {"disturbed_encrypted",
-           [](std::uint64_t seed) { return stream_links(loopback(), faults(seed), true); }},
-          {"disturbed_shm",
-           [](std::uint64_t seed) { return disturbed(mapped_links(false), faults(seed)); }},
-          {"disturbed_tcp", [](std::uint64_t seed) {
-             return disturbed(stream_links(loopback(), faults(seed)), faults(seed));
-           }}};
+  return {
+      {"loop", [](std::uint64_t) { return mapped_links(true); }},
+      {"shm", [](std::uint64_t) { return mapped_links(false); }},
+      {"tcp", [](std::uint64_t) { return stream_links(loopbacks(1)); }},
+      {"striped", [](std::uint64_t) { return stream_links(loopbacks(3)); }},
+      {"unix_stream", [](std::uint64_t) { return unix_stream_links(); }},
+      {"plugin", [](std::uint64_t) { return plugin_links(); }},
+      {"encrypted", [](std::uint64_t) { return stream_links(loopbacks(1), {.encrypted = true}); }},
+      {"disturbed_striped_encrypted",
+       [](std::uint64_t seed) {
+         return stream_links(loopbacks(2), {.chaos = faults(seed), .encrypted = true});
+       }},
+      {"disturbed_shm",
+       [](std::uint64_t seed) { return disturbed(mapped_links(false), faults(seed)); }},
+      {"disturbed_tcp", [](std::uint64_t seed) {
+         return disturbed(stream_links(loopbacks(1), {.chaos = faults(seed)}), faults(seed));
+       }}};
 }
 
 std::vector<LinkMaker> cutting_makers(std::uint64_t cut) {
   const auto chaos = [cut](std::uint64_t seed) { return Chaos{.seed = seed, .cut = cut}; };
   return {{"shm", [=](std::uint64_t seed) { return disturbed(mapped_links(false), chaos(seed)); }},
-          {"tcp", [=](std::uint64_t seed) { return stream_links(loopback(), chaos(seed)); }}};
+          {"tcp",
+           [=](std::uint64_t seed) { return stream_links(loopbacks(1), {.chaos = chaos(seed)}); }},
+          {"striped",
+           [=](std::uint64_t seed) { return stream_links(loopbacks(3), {.chaos = chaos(seed)}); }}};
 }
 
 }  // namespace gyre

@@ -18,7 +18,7 @@ namespace gyre {
 struct LinkPair {
   std::unique_ptr<Desk> desks[2];  // of mapped links; outlive the links
   std::unique_ptr<Link> ends[2];
-  Fd lines[2];  // further descriptors of the two sockets, to break them with
+  std::vector<Fd> lines[2];  // further descriptors of the two sockets, to break them with
 
   // As the kernel does it when the process of `end` dies: no good-bye.
   void kill(int end);

@@ -63,7 +63,9 @@ class Frames : public testing::Test {
       if (turn == 1) continue;
       EXPECT_NE(turned.error().text.find(why), std::string::npos) << turned.error().text;
     }
-    EXPECT_EQ(link_->wait_descriptor(), -1);
+    std::vector<pollfd> waits;
+    link_->watch(waits);
+    EXPECT_TRUE(waits.empty());
   }
 
   Fd hand_;

@@ -57,11 +57,18 @@ TEST(Settings, what_must_match_is_compared) {
   for (const Setting& one : {Setting{"GYRE_SLOTS", "4", "8"},
                              {"GYRE_SLOT_BYTES", "64KiB", "32KiB"},
                              {"GYRE_ALGO", "ring", "tree"},
+                             {"GYRE_TCP_SOCKETS", "1", "2"},
                              {"GYRE_DETERMINISTIC", "0", "1"}})
     expect_refused(
         {.ranks = 2,
          .prepare = [=](int rank) { setenv(one.name, rank == 0 ? one.first : one.second, 1); }},
         gyreInvalidUsage, {one.name});
+}
+
+TEST(Settings, too_many_sockets_are_refused) {
+  for (const char* count : {"0", "17", "-1"})
+    expect_refused({.ranks = 2, .environment = {{"GYRE_TCP_SOCKETS", count}}}, gyreInvalidUsage,
+                   {"GYRE_TCP_SOCKETS", "16"});
 }
 
 TEST(Settings, shared_memory_that_is_asked_for_and_not_there_is_an_error) {
