@@ -103,6 +103,10 @@ Status check_kind(const HostKind& host) {
     return error(Code::invalid_argument, "{} nodes, at most {}", host.size(), kHostNodesMax);
   if (host.gpus().size() > static_cast<std::size_t>(kHostGpusMax))
     return error(Code::invalid_argument, "{} GPUs, at most {}", host.gpus().size(), kHostGpusMax);
+  const std::size_t ends = host.cpus().size() + host.gpus().size() + host.nets().size();
+  if (ends > static_cast<std::size_t>(kHostEndsMax))
+    return error(Code::invalid_argument, "{} CPUs, GPUs and network ports, at most {}", ends,
+                 kHostEndsMax);
   for (int i = 0; i < host.size(); ++i) GYRE_TRY(check_place(host, i));
   GYRE_TRY(check_unique(host));
   GYRE_TRY(check_numbered(host));
@@ -120,6 +124,9 @@ Status check_kind(const HostKind& host) {
 
 Status Machine::check() const {
   if (hosts_.empty()) return error(Code::invalid_argument, "no host is described");
+  if (host_count() > kHostsMax || kind_count_ > kHostKindsMax)
+    return error(Code::invalid_argument, "{} hosts of {} kinds, at most {} of {}", host_count(),
+                 kind_count_, kHostsMax, kHostKindsMax);
   if (fabric_.down < 1 || fabric_.up < 1)
     return error(Code::invalid_argument, "fabric of {}:{}; both must be at least 1", fabric_.down,
                  fabric_.up);

@@ -27,6 +27,7 @@ HostKind::HostKind(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
       has_port[static_cast<std::size_t>(node.parent)] = true;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const NodeKind kind = nodes_[i].kind();
+    if (!nodes_[i].pci.busid.empty()) by_busid_.push_back(static_cast<int>(i));
     if (kind == NodeKind::cpu) cpus_.push_back(static_cast<int>(i));
     if (kind == NodeKind::gpu) gpus_.push_back(static_cast<int>(i));
     if (kind == NodeKind::port || (kind == NodeKind::nic && !has_port[i]))
@@ -37,13 +38,15 @@ HostKind::HostKind(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
       return dev_of(nodes_[static_cast<std::size_t>(a)]) <
              dev_of(nodes_[static_cast<std::size_t>(b)]);
     });
+  std::stable_sort(by_busid_.begin(), by_busid_.end(),
+                   [&](int a, int b) { return node(a).pci.busid < node(b).pci.busid; });
 }
 
 int HostKind::find_busid(std::string_view busid) const {
-  const auto at = std::find_if(nodes_.begin(), nodes_.end(), [&](const Node& node) {
-    return !node.pci.busid.empty() && node.pci.busid == busid;
-  });
-  return at == nodes_.end() ? -1 : static_cast<int>(at - nodes_.begin());
+  const auto at = std::lower_bound(
+      by_busid_.begin(), by_busid_.end(), busid,
+      [&](int index, std::string_view wanted) { return node(index).pci.busid < wanted; });
+  return at == by_busid_.end() || node(*at).pci.busid != busid ? -1 : *at;
 }
 
 int HostKind::cpu_of(int index) const {
@@ -77,8 +80,10 @@ bool Machine::operator==(const Machine& other) const {
 }
 
 std::shared_ptr<const HostKind> MachineBuilder::share(HostKind kind) {
-  for (const auto& known : kinds_)
-    if (*known == kind) return known;
+  // Beyond the limit build() refuses the machine, so that the search is bounded.
+  if (kinds_.size() <= static_cast<std::size_t>(kHostKindsMax))
+    for (const auto& known : kinds_)
+      if (*known == kind) return known;
   return kinds_.emplace_back(std::make_shared<const HostKind>(std::move(kind)));
 }
 

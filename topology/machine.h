@@ -21,8 +21,12 @@
 
 namespace gyre {
 
+// Bounds on what work and memory a description can ask for; any real machine is well below.
 inline constexpr int kHostNodesMax = 65536;
-inline constexpr int kHostGpusMax = 1024;
+inline constexpr int kHostGpusMax = 256;
+inline constexpr int kHostEndsMax = 2048;  // GPUs, nets and CPUs: paths keep all pairs
+inline constexpr int kHostsMax = 100000;
+inline constexpr int kHostKindsMax = 10000;
 inline constexpr int kPciLanesMax = 32;
 
 struct Cpu {
@@ -132,6 +136,7 @@ class HostKind {
  private:
   std::vector<Node> nodes_;
   std::vector<int> cpus_, gpus_, nets_;
+  std::vector<int> by_busid_;  // those with a bus id, sorted by it
 };
 
 // What joins the hosts. `full` has no bottleneck; `fat` has down:up ports on its leaf switches;

@@ -120,17 +120,19 @@ bool is_switch(const HostKind& host, const NvLink& link) {
          (node >= 0 && host.node(node).kind() == NodeKind::nvswitch);
 }
 
-Path nvlink_path(const HostKind& host, int a, int b) {
-  const Gpu& from = *gpu_at(host, a);
-  int direct = 0, links_a = 0, links_b = 0;
-  for (const NvLink& link : from.nvlinks)
-    if (link.target == host.node(b).pci.busid) direct += link.count;
-  const double each = std::min(nvlink_gbps(from), nvlink_gbps(*gpu_at(host, b)));
-  const double switched =
-      std::min(switched_gbps(host, a, &links_a), switched_gbps(host, b, &links_b));
-  if (direct == 0 && switched <= 0) return {};
-  if (direct * each >= switched) return {PathClass::nvl, direct * each, direct};
-  return {PathClass::nvl, switched, std::min(links_a, links_b)};
+// Where one GPU's NVLinks lead.
+struct NvLinks {
+  double each_gbps = 0;
+  int switched = 0;
+  std::vector<int> direct;  // to each of the host's gpus()
+};
+
+Path nvlink_path(const NvLinks& a, const NvLinks& b, int direct) {
+  const double direct_gbps = direct * std::min(a.each_gbps, b.each_gbps);
+  const double switched_gbps = std::min(a.switched * a.each_gbps, b.switched * b.each_gbps);
+  if (direct == 0 && switched_gbps <= 0) return {};
+  if (direct_gbps >= switched_gbps) return {PathClass::nvl, direct_gbps, direct};
+  return {PathClass::nvl, switched_gbps, std::min(a.switched, b.switched)};
 }
 
 }  // namespace
@@ -177,10 +179,20 @@ void HostPaths::fill_tree() {
 void HostPaths::fill_nvlink() {
   const auto gpus = host_->gpus();
   const std::size_t count = gpus.size();
+  std::vector<NvLinks> links(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Gpu& gpu = *gpu_at(*host_, gpus[i]);
+    links[i] = {nvlink_gbps(gpu), 0, std::vector<int>(count)};
+    switched_gbps(*host_, gpus[i], &links[i].switched);
+    for (const NvLink& link : gpu.nvlinks)
+      if (const int peer = host_->find_busid(link.target); peer >= 0 && gpu_at(*host_, peer))
+        links[i].direct[static_cast<std::size_t>(end_of_node_[static_cast<std::size_t>(peer)])] +=
+            link.count;  // GPUs are the first ends
+  }
   std::vector<Path> direct(count * count);
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t j = 0; j < count; ++j)
-      if (i != j) direct[i * count + j] = nvlink_path(*host_, gpus[i], gpus[j]);
+      if (i != j) direct[i * count + j] = nvlink_path(links[i], links[j], links[i].direct[j]);
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t j = 0; j < count; ++j) {
       if (i == j) continue;

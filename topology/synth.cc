@@ -150,7 +150,7 @@ Status read_fabric(Scanner& in, Fabric& fabric, int& domain) {
   } else if (in.take("rails")) {
     fabric.kind = FabricKind::rails;
   } else if (in.take("domain")) {
-    domain = GYRE_TRY(in.whole(1, kSynthHostsMax, "a number of hosts"));
+    domain = GYRE_TRY(in.whole(1, kHostsMax, "a number of hosts"));
   } else {
     return in.expected("fat, full, rails, domain or the end of the line");
   }
@@ -243,7 +243,7 @@ Result<Machine> parse_synth(std::string_view line) {
   int hosts = 1, domain = 0;
   in.skip_spaces();
   if (in.at_digit() && line.find("x(") != std::string_view::npos) {
-    hosts = GYRE_TRY(in.whole(1, kSynthHostsMax, "a number of hosts"));
+    hosts = GYRE_TRY(in.whole(1, kHostsMax, "a number of hosts"));
     if (!in.take("x")) return in.expected("x(");
   }
   const bool grouped = in.take("(");

@@ -25,8 +25,7 @@
 
 namespace gyre {
 
-inline constexpr int kSynthHostsMax = 100000;
-inline constexpr int kSynthDevicesMax = 256;  // GPUs, and NICs, of one host
+inline constexpr int kSynthDevicesMax = 256;  // GPUs, NICs, or CPUs of one host
 
 // An error names the column and what was expected there.
 Result<Machine> parse_synth(std::string_view line);

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <unordered_map>
 
 #include "topology/xml.h"
 #include "topology/xml_fields.h"
@@ -49,15 +50,15 @@ class XmlReader {
 
   XmlSource& source_;
   std::vector<HostParts> hosts_;
-  HostParts* host_ = nullptr;  // of the cpu that is being read
+  std::unordered_map<std::uint64_t, std::size_t> places_;  // in hosts_, by hash
+  HostParts* host_ = nullptr;                              // of the cpu that is being read
   Fabric fabric_;
 };
 
 HostParts& XmlReader::host_of(std::uint64_t hash) {
-  // Files list a host's CPUs in a row, so the last one is nearly always it.
-  for (auto host = hosts_.rbegin(); host != hosts_.rend(); ++host)
-    if (host->hash == hash) return *host;
-  return hosts_.emplace_back(HostParts{hash, {}, {}});
+  const auto [known, fresh] = places_.try_emplace(hash, hosts_.size());
+  if (fresh) hosts_.emplace_back(HostParts{hash, {}, {}});
+  return hosts_[known->second];
 }
 
 Result<int> XmlReader::add(const pugi::xml_node& element, int parent, PciSlot slot, Device device) {

@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   GYRE_CHECK(machine->check());
-  GYRE_CHECK(machine->kind_count() == 1 && machine->host_count() <= gyre::kSynthHostsMax);
+  GYRE_CHECK(machine->kind_count() == 1 && machine->host_count() <= gyre::kHostsMax);
   // Larger ones are only slower here.
   constexpr int kHostsMax = 4;
   if (machine->host_count() > kHostsMax) return 0;

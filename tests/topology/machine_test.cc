@@ -102,6 +102,26 @@ TEST(Machine, two_hosts_of_one_hash_are_refused) {
   EXPECT_FALSE(std::move(builder).build());
 }
 
+TEST(Machine, more_than_its_limits_is_refused) {
+  const auto many = [](int count, const Device& device) {
+    std::vector<Node> nodes = {{-1, {}, numa(0)}};
+    for (int i = 0; i < count; ++i) nodes.push_back({0, at(std::to_string(i)), device});
+    return refusal(std::move(nodes));
+  };
+  EXPECT_EQ(many(kHostGpusMax, Gpu{}), "");
+  EXPECT_NE(many(kHostGpusMax + 1, Gpu{}).find("257 GPUs, at most 256"), std::string::npos);
+  EXPECT_EQ(many(kHostEndsMax - 1, Nic{}), "");
+  EXPECT_NE(many(kHostEndsMax, Nic{}).find("at most 2048"), std::string::npos);
+  EXPECT_NE(many(kHostNodesMax, Bridge{}).find("65537 nodes"), std::string::npos);
+  MachineBuilder hosts;
+  hosts.add_many(HostKind(pair()), kHostsMax + 1, 0);
+  EXPECT_FALSE(std::move(hosts).build());
+  MachineBuilder kinds;
+  for (int i = 0; i <= kHostKindsMax; ++i)
+    kinds.add(HostKind({{-1, {}, numa(i)}}), static_cast<std::uint64_t>(i));
+  EXPECT_FALSE(std::move(kinds).build());
+}
+
 TEST(Bandwidth, follows_generation_and_lanes) {
   PciSlot slot = at("a");
   slot.link_width = 16;
