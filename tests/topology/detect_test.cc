@@ -1,6 +1,7 @@
 // Detection on machines that are told to hwloc and on a made-up sysfs.
 #include "topology/detect.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -68,10 +69,14 @@ std::string two_sockets() {
       " pci_busid='0000:80:02.0' pci_type='0604 [8086:352b] [0000:0000] 04' pci_link_speed='4'>"
       "<object type='PCIDev' gp_index='56' pci_busid='0000:84:00.0'"
       " pci_type='0108 [144d:a80a] [144d:a801] 00' pci_link_speed='4'/></object></object>";
-  return "<?xml version='1.0'?><!DOCTYPE topology SYSTEM 'hwloc2.dtd'><topology version='2.0'>"
-         "<object type='Machine' os_index='0' " +
-         sets("0x3") + " allowed_cpuset='0x3' allowed_nodeset='0x3' gp_index='1'>" +
-         package(0, "0x1", "") + package(1, "0x2", io) + "</object></topology>";
+  // hwloc's own reader, the one that is always there, wants lines for the head and double quotes.
+  std::string out =
+      "<?xml version='1.0' encoding='UTF-8'?>\n<!DOCTYPE topology SYSTEM 'hwloc2.dtd'>\n"
+      "<topology version='2.0'>\n<object type='Machine' os_index='0' " +
+      sets("0x3") + " allowed_cpuset='0x3' allowed_nodeset='0x3' gp_index='1'>" +
+      package(0, "0x1", "") + package(1, "0x2", io) + "</object></topology>\n";
+  std::replace(out.begin(), out.end(), '\'', '"');
+  return out;
 }
 
 TEST(Detect, devices_sit_where_hwloc_has_them_and_rates_come_from_sysfs) {

@@ -75,6 +75,33 @@ TEST_P(Faults, a_killed_rank_is_named_by_every_survivor) {
   }
 }
 
+// Messages to and from everyone on first use, with one who is dead before he has made any link.
+TEST_P(Faults, a_rank_that_dies_before_its_first_message_is_named) {
+  World world(on(GetParam(), 4), [](Rank& me) {
+    gyreComm_t comm = me.join();
+    std::vector<std::int32_t> out(100'000, me.rank()), in(4 * out.size());
+    me.reach(kLooping);
+    me.await(harness::kTest, kLooping);
+    EXPECT_OK(gyreGroupStart());
+    for (int peer = 0; peer < 4; ++peer) {
+      std::int32_t* into = in.data() + static_cast<std::size_t>(peer) * out.size();
+      EXPECT_OK(gyreSend(out.data(), out.size(), gyreInt32, peer, comm, nullptr));
+      EXPECT_OK(gyreRecv(into, out.size(), gyreInt32, peer, comm, nullptr));
+    }
+    EXPECT_EQ(gyreGroupEnd(), gyreRemoteError) << gyreGetLastError(comm);
+    me.word(kFailedAt).store(static_cast<std::uint64_t>(now_ns()));
+    expect_text(gyreGetLastError(comm), fmt::format("rank {}", kVictim));
+    EXPECT_OK(gyreCommDestroy(comm));
+  });
+  for (int r = 0; r < 4; ++r) ASSERT_TRUE(world.await(r, kLooping));
+  world.signal(kVictim, SIGKILL);
+  const gyre::Nanos killed = now_ns();
+  world.reach(kLooping);
+  world.finish();
+  for (const int r : {0, 1, 3})
+    EXPECT_LE(static_cast<gyre::Nanos>(world.word(r, kFailedAt)), killed + 5_s) << "rank " << r;
+}
+
 TEST_P(Faults, a_rank_that_exits_without_a_word_is_named_by_every_survivor) {
   harness::run_world(on(GetParam(), 4), [](Rank& me) {
     if (me.rank() != kVictim) return survive(me, 4096);
