@@ -83,6 +83,7 @@ class ChaosWire final : public Wire {
   Status probe() override {
     return inner_ ? inner_->probe() : Status(error(Code::remote, "GYRE_CHAOS cut the connection"));
   }
+  bool arrived() const override { return !inner_ || inner_->arrived(); }
   int descriptor() const override { return inner_ ? inner_->descriptor() : -1; }
   int send_descriptor() const override { return inner_ ? inner_->send_descriptor() : -1; }
 

@@ -56,6 +56,7 @@ class CryptWire final : public Wire {
   Moved send(std::span<const iovec> parts) override;
   Moved receive(std::span<const iovec> parts) override;
   Status probe() override { return inner_->probe(); }
+  bool arrived() const override { return inner_->arrived(); }
   int descriptor() const override { return inner_->descriptor(); }
   int send_descriptor() const override { return inner_->send_descriptor(); }
 

@@ -1,118 +1,21 @@
 #include "transport/pump.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
-#include <deque>
-#include <vector>
 
+#include "base/log.h"
 #include "base/units.h"
-#include "transport/frames.h"
+#include "transport/pump_link.h"
 
 namespace gyre {
 
 namespace {
 
-constexpr std::size_t kBatch = 16;             // frames per system call
-constexpr std::size_t kStageBytes = 64 << 10;  // read-ahead for headers and short payloads
 constexpr std::uint32_t kFarewellMax = 1024;
+constexpr Nanos kPartingPatience = 2_s;  // for a peer's system to take our last messages
 
-class PumpLink final : public Link {
- public:
-  PumpLink(int peer, std::string name, std::unique_ptr<Wire> wire, std::uint64_t limit)
-      : Link(peer),
-        name_(std::move(name)),
-        wire_(std::move(wire)),
-        limit_bytes_(limit),
-        stage_(kStageBytes) {}
-  ~PumpLink() override {
-    if (broken_) return;
-    queue(PumpFrame{.kind = PumpFrameKind::bye});
-    (void)send_some();  // a full socket means a peer that has long stopped reading
-    // What is unread when a socket closes resets it, and the reset may overtake our last words.
-    (void)receive_some();
-  }
-
-  const char* name() const override { return name_.c_str(); }
-  Result<FifoReader> incoming(const EdgeKey& key, const FifoShape& shape) override;
-  Result<std::optional<FifoWriter>> outgoing(const EdgeKey& key, const FifoShape& shape) override;
-  Result<bool> turn() override;
-  bool flushed() const override;
-  Result<PeerNews> check() override;
-  void leave(const Farewell& farewell) override;
-  void watch(std::vector<pollfd>& into) const override {
-    if (closed_ || broken_ || farewell_) return;
-    if (wire_->descriptor() >= 0) into.push_back({wire_->descriptor(), POLLIN, 0});
-    if (batch_count_ > 0 && wire_->send_descriptor() >= 0)
-      into.push_back({wire_->send_descriptor(), POLLOUT, 0});
-  }
-
- private:
-  struct Out {
-    EdgeKey key;
-    FifoMemory memory;
-    Mapping storage;
-    std::uint64_t sent = 0;
-  };
-  struct In {
-    EdgeKey key;
-    FifoWriter filler;
-    Mapping storage;
-    std::uint64_t credited = 0;
-  };
-  struct Opened {
-    EdgeKey key;
-    FifoShape shape;
-  };
-  struct Control {
-    PumpFrame header;
-    std::string payload;
-  };
-
-  Result<Mapping> storage(const FifoShape& shape);
-  void queue(const PumpFrame& header, std::string payload = {}) {
-    controls_.push_back({header, std::move(payload)});
-  }
-  void gather_batch();
-  void queue_credits();
-  Result<bool> send_some();
-  Result<bool> receive_some();
-  Status parse();
-  Status accept_frame();
-  Status finish_payload();
-  In* find_in(const EdgeKey& key);
-  Error lost(int reason);
-
-  std::string name_;
-  std::unique_ptr<Wire> wire_;
-  std::uint64_t limit_bytes_;
-  std::uint64_t bytes_ = 0;
-  bool broken_ = false;
-  bool deaf_ = false;    // the peer takes nothing more; what it sent before may still be read
-  bool closed_ = false;  // the peer said bye
-  std::optional<Farewell> farewell_;
-
-  // Deques: FIFO views point into their elements' storage; growth must not move the counters.
-  std::deque<Out> outs_;
-  std::deque<In> ins_;
-  std::vector<Opened> opened_;  // by the peer, not yet asked for here
-
-  // Sending: one batch of frames at a time; parts_ are consumed from the front.
-  std::deque<Control> controls_, control_batch_;
-  std::array<PumpFrame, kBatch> headers_;
-  std::array<iovec, 2 * kBatch> parts_;
-  std::size_t part_ = 0, part_count_ = 0, batch_count_ = 0, next_out_ = 0;
-
-  // Receiving: stage_[stage_first_, stage_last_) is unparsed; then a payload may be under way.
-  std::vector<std::byte> stage_;
-  std::size_t stage_first_ = 0, stage_last_ = 0;
-  PumpFrame frame_{};
-  In* frame_in_ = nullptr;
-  std::byte* payload_ = nullptr;
-  std::size_t payload_left_ = 0;
-  std::string text_;  // payload of a farewell
-};
+}  // namespace
 
 Error PumpLink::lost(int reason) {
   broken_ = true;
@@ -169,6 +72,23 @@ bool PumpLink::flushed() const {
   return true;
 }
 
+// What comes in after a socket is closed, a credit for our last message for one, resets it, and a
+// reset takes along what has not arrived yet. So an orderly end waits for that, a failed one not.
+void PumpLink::part() {
+  const Nanos deadline = deadline_in(kPartingPatience);
+  for (;;) {
+    // Also what is unread at the end would reset the connection.
+    if (!send_some() || !receive_some() || broken_ || deaf_ || parted_in_failure_) return;
+    if (closed_ || farewell_) return;  // the peer wants nothing any more
+    if (batch_count_ == 0 && controls_.empty() && wire_->arrived()) return;
+    if (now_ns() > deadline) {
+      GYRE_LOG(warn, "rank {} has not taken this rank's last messages: they may be lost", peer());
+      return;
+    }
+    ::poll(nullptr, 0, 1);
+  }
+}
+
 Result<bool> PumpLink::turn() {
   if (broken_) return lost(ECONNRESET);
   queue_credits();
@@ -199,7 +119,7 @@ void PumpLink::gather_batch() {
   auto add = [&](const void* data, std::size_t bytes) {
     if (bytes > 0) parts_[part_count_++] = {const_cast<void*>(data), bytes};
   };
-  while (batch_count_ < kBatch && !controls_.empty()) {
+  while (batch_count_ < kPumpBatch && !controls_.empty()) {
     control_batch_.push_back(std::move(controls_.front()));
     controls_.pop_front();
     Control& control = control_batch_.back();
@@ -208,7 +128,7 @@ void PumpLink::gather_batch() {
     add(&headers_[batch_count_++], sizeof(PumpFrame));
     add(control.payload.data(), control.payload.size());
   }
-  for (std::size_t idle = 0; batch_count_ < kBatch && idle < outs_.size();) {
+  for (std::size_t idle = 0; batch_count_ < kPumpBatch && idle < outs_.size();) {
     Out& out = outs_[next_out_++ % outs_.size()];
     const SlotHeader& slot = out.memory.header(out.sent);
     if (std::atomic_ref(const_cast<std::uint64_t&>(slot.flag)).load(std::memory_order_acquire) !=
@@ -383,14 +303,13 @@ Result<PeerNews> PumpLink::check() {
 
 void PumpLink::leave(const Farewell& farewell) {
   if (broken_) return;
+  parted_in_failure_ = true;
   PumpFrame header{.kind = PumpFrameKind::farewell};
   header.extra = static_cast<std::uint32_t>(farewell.code);
   header.value = static_cast<std::uint64_t>(static_cast<std::int64_t>(farewell.culprit));
   queue(header, farewell.text.substr(0, kFarewellMax));
   (void)send_some();
 }
-
-}  // namespace
 
 std::unique_ptr<Link> make_pump_link(int peer, std::string name, std::unique_ptr<Wire> wire,
                                      std::uint64_t fifo_limit_bytes) {

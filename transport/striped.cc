@@ -48,6 +48,10 @@ class StripedWire final : public Wire {
     for (const auto& lane : lanes_) GYRE_TRY(lane->probe());
     return {};
   }
+  bool arrived() const override {
+    return std::all_of(lanes_.begin(), lanes_.end(),
+                       [](const auto& lane) { return lane->arrived(); });
+  }
   int descriptor() const override { return lanes_[in_.lane]->descriptor(); }
   int send_descriptor() const override { return lanes_[out_.lane]->send_descriptor(); }
 

@@ -1,7 +1,9 @@
 #include "transport/tcp.h"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -36,6 +38,7 @@ class TcpWire final : public Wire {
     return got < 0 ? stopped() : Moved{static_cast<std::size_t>(got), got == 0};
   }
   Status probe() override;
+  bool arrived() const override;
   int descriptor() const override { return socket_.get(); }
 
  private:
@@ -46,6 +49,15 @@ class TcpWire final : public Wire {
 
   Fd socket_;
 };
+
+// A unix stream hands over what is sent at once, and counts it until it is read.
+bool TcpWire::arrived() const {
+  int domain = AF_UNIX, unacknowledged = 0;
+  socklen_t length = sizeof domain;
+  if (getsockopt(socket_.get(), SOL_SOCKET, SO_DOMAIN, &domain, &length) != 0 || domain == AF_UNIX)
+    return true;
+  return ioctl(socket_.get(), SIOCOUTQ, &unacknowledged) != 0 || unacknowledged == 0;
+}
 
 Status TcpWire::probe() {
   tcp_info info{};

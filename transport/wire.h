@@ -30,6 +30,8 @@ class Wire {
   virtual Moved send(std::span<const iovec> parts) = 0;
   // Fills a beginning of `parts` with what has arrived.
   virtual Moved receive(std::span<const iovec> parts) = 0;
+  // All that was sent lies with the other end's system: closing can no longer lose it.
+  virtual bool arrived() const { return true; }
   // Fails when the other end is gone in a way that neither send() nor receive() shows. Slow path.
   virtual Status probe() { return {}; }
   // Becomes readable when bytes arrive or the other end goes; -1 when there is none.

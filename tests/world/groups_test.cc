@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <random>
+#include <utility>
 
 #include "world/call.h"
 #include "world/roads.h"
@@ -141,6 +143,49 @@ TEST_P(Groups, a_token_goes_round_on_first_use) {
         ASSERT_OK(gyreRecv(token.data(), count, gyreInt32, before, comm, nullptr));
         for (std::int32_t& x : token) ++x;
         ASSERT_OK(gyreSend(token.data(), count, gyreInt32, next, comm, nullptr));
+      }
+      EXPECT_OK(gyreCommDestroy(comm));
+    }
+  });
+}
+
+// Messages in one drawn order for all; each rank cuts its own into groups as it likes. The first
+// message that is not through is then always in both its ranks' groups, so nobody may wait in vain,
+// least of all on first use, when a group's other peers may be far behind.
+TEST_P(Groups, that_follow_one_order_of_messages_never_wait_in_vain) {
+  constexpr int kRanks = 5, kMessages = 60;
+  harness::run_world(on(GetParam(), kRanks, {{"GYRE_TIMEOUT", "20s"}}), [](Rank& me) {
+    for (int round = 0; round < 6; ++round) {
+      const std::uint64_t seed = seed_of_run() * 100 + static_cast<std::uint64_t>(round);
+      std::mt19937_64 common(seed), own(seed * kRanks + static_cast<std::uint64_t>(me.rank()));
+      gyreComm_t comm = me.join(nullptr, round);
+      std::vector<std::vector<std::int32_t>> data;
+      std::vector<int> received;  // messages, by place in `data`; -1: sent
+      bool open = false;
+      for (int k = 0; k < kMessages; ++k) {
+        const int from = static_cast<int>(common() % kRanks);
+        const int to = (from + 1 + static_cast<int>(common() % (kRanks - 1))) % kRanks;
+        const std::size_t count = common() % 4 == 0 ? common() % 200'000 : common() % 20;
+        if (from != me.rank() && to != me.rank()) continue;
+        if (!std::exchange(open, true)) {
+          EXPECT_OK(gyreGroupStart());
+        }
+        received.push_back(to == me.rank() ? k : -1);
+        data.emplace_back(count, to == me.rank() ? -1 : k);
+        std::int32_t* at = data.back().data();
+        EXPECT_OK(to == me.rank() ? gyreRecv(at, count, gyreInt32, from, comm, nullptr)
+                                  : gyreSend(at, count, gyreInt32, to, comm, nullptr));
+        if (own() % 3 != 0) continue;
+        ASSERT_EQ(gyreGroupEnd(), gyreSuccess) << gyreGetLastError(comm) << ", seed " << seed;
+        open = false;
+      }
+      if (open) {
+        ASSERT_EQ(gyreGroupEnd(), gyreSuccess) << gyreGetLastError(comm) << ", seed " << seed;
+      }
+      for (std::size_t at = 0; at < data.size(); ++at) {
+        if (received[at] < 0) continue;
+        ASSERT_EQ(data[at], std::vector<std::int32_t>(data[at].size(), received[at]))
+            << "seed " << seed;
       }
       EXPECT_OK(gyreCommDestroy(comm));
     }
